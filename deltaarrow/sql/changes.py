@@ -1,9 +1,10 @@
 """DELETE, UPDATE and MERGE whose rows a query of the session finds (`deltaarrow.sql.found_rows`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.operations import RowOperation, change_found_rows
 from deltaarrow.operations.dml import (
     ClauseKind,
@@ -16,16 +17,12 @@ from deltaarrow.operations.dml import (
 from deltaarrow.scan import Explanation
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.found_rows import (
-    FoundRows,
-    JoinedSource,
-    LoadedSource,
-    NewValue,
-    loaded_source,
-    star_values,
-)
+from deltaarrow.sql.duckdb_grammar.rows import Positional
+from deltaarrow.sql.found_rows import FoundRows, LoadedSource, NewValue, loaded_source, star_values
+from deltaarrow.sql.merge_query import JoinedSource
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statements.rows import Delete, Merge, Update
+from deltaarrow.sql.value_rows import default_literal
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -104,8 +101,7 @@ def _delete(session: "Session", table: "DeltaTable", alias: str, statement: Dele
 
 
 def _update(session: "Session", table: "DeltaTable", alias: str, statement: Update) -> _Change:
-    schema = table.snapshot.schema
-    given = [NewValue(0, _target(schema, path, alias), text) for path, text in statement.values.items()]
+    given = _updated(session, table.snapshot.schema, alias, 0, statement.values)
     clause = MergeClause(When.MATCHED, ClauseKind.UPDATE, None, _references([*statement.values]))
     clauses = MergeStatement(statement.condition or "true", [clause], _VALUES, alias)
     rows = FoundRows(session, table.snapshot, alias, given, statement.condition, statement.others)
@@ -120,19 +116,21 @@ def _merge(session: "Session", table: "DeltaTable", statement: Merge, loaded: Lo
         if clause.kind is ClauseKind.DELETE:
             clauses.append(clause)
             continue
-        if clause.values:
-            found = [
-                NewValue(number, _target(schema, path, alias), text) for path, text in clause.values.items()
-            ]
-            paths = [*clause.values]
-        else:
+        if not clause.values:
             by_name = clause.values is None
             found = star_values(number, loaded.names, source_alias, schema, by_name=by_name)
             paths = [quoted(value.column.name) for value in found]
+        elif clause.kind is ClauseKind.UPDATE:
+            found, paths = _updated(session, schema, alias, number, clause.values), [*clause.values]
+        else:
+            values = _inserted(schema, clause.values)
+            found = [NewValue(number, _target(schema, path, alias), text) for path, text in values.items()]
+            paths = [*values]
         clauses.append(replace(clause, values=_references(paths, len(given))))
         given += found
     source = JoinedSource(
         source_alias,
+        loaded.names,
         statement.condition,
         [(clause.when, clause.predicate) for clause in statement.clauses],
         loaded.rows,
@@ -151,6 +149,43 @@ def _ensure_meaning(statement: Merge) -> None:
     """Raise for clauses or aliases that mean nothing, before anything is read."""
     alias, source_alias = _aliases(statement)
     MergeStatement(statement.condition, statement.clauses, source_alias, alias)
+
+
+def _updated(
+    session: "Session", schema: Schema, alias: str, number: int, values: Mapping[str, str]
+) -> list[NewValue]:
+    """The values that a clause assigns, with those that DEFAULT stands for."""
+    found = []
+    for path, text in values.items():
+        column = _target(schema, path, alias)
+        value = default_literal(column, session.dialect) if _is_default(text) else text
+        if value is None:
+            raise UnsupportedFeatureError(
+                f"DEFAULT is no value for {column.name}, whose default is computed", feature="DEFAULT"
+            )
+        found.append(NewValue(number, column, value))
+    return found
+
+
+def _inserted(schema: Schema, values: Mapping[str, str]) -> dict[str, str]:
+    """The values that an INSERT has by column; a column without one gets its default."""
+    if isinstance(values, Positional):
+        if len(values) != len(schema.fields):
+            raise SchemaMismatchError(
+                f"INSERT VALUES has {len(values)} values, and the table {len(schema.fields)} columns"
+                f" ({', '.join(schema.names)})"
+            )
+        values = dict(zip(map(quoted, schema.names), values.values(), strict=True))
+    given = {path: text for path, text in values.items() if not _is_default(text)}
+    if not given:
+        raise UnsupportedFeatureError(
+            "a row of DEFAULT alone is not supported: give one column a value", feature="DEFAULT"
+        )
+    return given
+
+
+def _is_default(text: str) -> bool:
+    return text.upper() == "DEFAULT"
 
 
 def _target(schema: Schema, path: str, alias: str) -> Field:

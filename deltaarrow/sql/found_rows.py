@@ -16,8 +16,9 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import QueryErrors
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import And, Predicate
-from deltaarrow.operations.dml import NO_CLAUSE, When, clause_sql, computing_rows, equal_to_values
+from deltaarrow.operations.dml import computing_rows, equal_to_values
 from deltaarrow.schema import Field, Schema
+from deltaarrow.sql.merge_query import OWN, PRESENT, SOURCE, JoinedSource, MergeQuery
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.variant import holds_variant
 
@@ -27,14 +28,9 @@ if TYPE_CHECKING:
     from deltaarrow.snapshot import Snapshot
     from deltaarrow.sql.session import Session
 
-__all__ = ["FoundRows", "JoinedSource", "LoadedSource", "NewValue", "loaded_source", "star_values"]
+__all__ = ["FoundRows", "LoadedSource", "NewValue", "loaded_source", "star_values"]
 
 _ROWS = "__deltaarrow_rows"
-_SOURCE = "__deltaarrow_source"
-_PRESENT = "__deltaarrow_present"
-_OWN = "__deltaarrow:"
-"""Begins the names of the query's columns, which users' expressions must not meet."""
-
 _LOCATED = "deltaarrow_target_"
 _LEFT = """
     SELECT 'TABLE', table_name FROM duckdb_tables() WHERE temporary AND starts_with(table_name, ?)
@@ -65,25 +61,6 @@ class NewValue:
 
 
 @dataclass(frozen=True)
-class JoinedSource:
-    """The source of a MERGE, in a temporary table.
-
-    Args:
-        alias: its name in expressions.
-        condition: by which rows match; ``USING (...)`` for columns of both.
-        conditions: the rows that each clause is for, and its further condition.
-        rows: the number of its rows; None if they were not loaded.
-        reads_table: whether it was computed from rows of the table.
-    """
-
-    alias: str
-    condition: str
-    conditions: Sequence[tuple[When, str | None]]
-    rows: int | None
-    reads_table: bool
-
-
-@dataclass(frozen=True)
 class LoadedSource:
     """The rows of the source of a MERGE: the names of the columns, the number of rows, what was read.
 
@@ -108,12 +85,12 @@ def loaded_source(session: "Session", text: str, *, with_rows: bool = True) -> I
     connection = session.connection
     sql, plans = connection.planned(f"SELECT * FROM {text}\n", session.variables)
     duckdb = connection.connection
-    table = f"temp.main.{quote_identifier(_SOURCE)}"
+    table = f"temp.main.{quote_identifier(SOURCE)}"
     rows_sql = f"(\n{sql}\n)" if with_rows else f"(\n{sql}\n) LIMIT 0"
     try:
         with QueryErrors(plans).named(), computing_rows():
             duckdb.execute(
-                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {_PRESENT} FROM {rows_sql}"
+                f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT *, true AS {PRESENT} FROM {rows_sql}"
             )
         names = [name for name, *_ in duckdb.execute(f"DESCRIBE {table}").fetchall()]
         ((rows,),) = duckdb.execute(f"SELECT count(*) FROM {table}").fetchall()
@@ -199,7 +176,7 @@ class FoundRows:
         compiled, _ = self._compiled(self._text(columns, has_marked=has_marked))
         planned, _ = self.session.connection.planned(compiled, self.session.variables)
         names = ["clause", *columns, *(f"s.{each.name}" for each in self.values.fields)]
-        listed = ", ".join(f"{quote_identifier(_OWN + name)} AS {quote_identifier(name)}" for name in names)
+        listed = ", ".join(f"{quote_identifier(OWN + name)} AS {quote_identifier(name)}" for name in names)
         return f"SELECT {listed} FROM (\n{planned}\n)"
 
     # --- the choice of files ----------------------------------------------------------------------
@@ -215,7 +192,7 @@ class FoundRows:
 
     def _equal_to_source(self, sql: str, source: JoinedSource) -> Iterator[Predicate]:
         """What the rows of the source tell of the columns of the table that have to be equal to theirs."""
-        loaded, schema = f"temp.main.{quote_identifier(_SOURCE)}", self.table.schema
+        loaded, schema = f"temp.main.{quote_identifier(SOURCE)}", self.table.schema
         described = self.cursor.execute(f"DESCRIBE {loaded}").fetchall()
         types = {fold(name): kind for name, kind, *_ in described}
         for column, kind, name in self.session.connection.equated(sql, _ROWS, schema, source.alias):
@@ -251,24 +228,25 @@ class FoundRows:
             return text, Schema([Field(f"v{place}", self.given[place].column.type) for place in places])
         compiled = self.session.compiled(text)
         types = {each.name: each.type for each in compiled.schema.fields}
-        return compiled.sql, Schema([Field(f"v{place}", types[f"{_OWN}s.v{place}"]) for place in places])
+        return compiled.sql, Schema([Field(f"v{place}", types[f"{OWN}s.v{place}"]) for place in places])
 
     def _text(self, columns: Mapping[str, str], *, has_marked: bool) -> str:
+        if self.source is not None:
+            values = [(value.clause, value.text, self._value(value)) for value in self.given]
+            return MergeQuery(_ROWS, self.alias, self.table.schema.names, self.source, values).sql(columns)
         alias = self._name(self.alias)
-        listed = [("clause", self._clause())]
+        listed = [("clause", "CAST(0 AS TINYINT)")]
         listed += [(name, f"{alias}.{self._name(column)}") for name, column in columns.items()]
         listed += [(f"s.v{place}", self._value(value)) for place, value in enumerate(self.given)]
-        select = ", ".join(f"{sql} AS {self._name(_OWN + name)}" for name, sql in listed)
-        rows = f"{self._name(_ROWS)} AS {alias}"
-        if self.source is not None:
-            return f"SELECT {select} FROM {rows} {self._join(self.source)}"
+        select = ", ".join(f"{sql} AS {self._name(OWN + name)}" for name, sql in listed)
         others = "" if self.others is None else f", {self.others}\n"
+        found = f"SELECT {select} FROM {self._name(_ROWS)} AS {alias}{others}"
         if self.condition is None:
-            return f"SELECT {select} FROM {rows}{others}"
+            return found
         where = f"({self.condition}\n)"
         if has_marked:
             where = f"CASE WHEN {alias}.{scan.ROW_COLUMN} IS NOT NULL THEN {where} END"
-        return f"SELECT {select} FROM {rows}{others} WHERE {where}"
+        return f"{found} WHERE {where}"
 
     def _value(self, value: NewValue) -> str:
         if self._is_spark:
@@ -279,26 +257,7 @@ class FoundRows:
                 " DuckDB's dialect",
                 feature="variantType",
             )
-        sql = f"CAST(({value.text}\n) AS {scan.located_type(value.column.type)})"
-        if self.source is None:
-            return sql
-        return f"CASE WHEN {quote_identifier(_OWN + 'clause')} = {value.clause} THEN {sql} END"
-
-    # --- MERGE ------------------------------------------------------------------------------------
-
-    def _clause(self) -> str:
-        if self.source is None:
-            return "CAST(0 AS TINYINT)"
-        alias, source = self._name(self.alias), self._name(self.source.alias)
-        conditions = [(when, None if sql is None else f"({sql}\n)") for when, sql in self.source.conditions]
-        return clause_sql(conditions, f"{alias}.{scan.ROW_COLUMN}", f"{source}.{_PRESENT}", str(NO_CLAUSE))
-
-    def _join(self, source: JoinedSource) -> str:
-        whens = {when for when, _ in source.conditions}
-        inserts, leftover = When.NOT_MATCHED in whens, When.NOT_MATCHED_BY_SOURCE in whens
-        join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
-        on = source.condition if source.condition.startswith("USING (") else f"ON ({source.condition}\n)"
-        return f"{join[inserts, leftover]} JOIN {_SOURCE} AS {self._name(source.alias)} {on}"
+        return f"CAST(({value.text}\n) AS {scan.located_type(value.column.type)})"
 
 
 def star_values(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltaarrow.schema import Field
     from deltaarrow.sql.statements.rows import Insert
 
-__all__ = ["without_defaults"]
+__all__ = ["default_literal", "without_defaults"]
 
 
 def without_defaults(
@@ -48,7 +48,7 @@ def without_defaults(
         return query, list(columns)
     left_out = next(iter(defaults)) if len(defaults) == 1 else frozenset()
     if len(defaults) > 1:
-        meant = {place: _default(columns[place], dialect) for place in set().union(*defaults)}
+        meant = {place: _default_of_rows(columns[place], dialect) for place in set().union(*defaults)}
         rows = [
             [meant[place] if text.upper() == "DEFAULT" else text for place, text in enumerate(row)]
             for row in rows
@@ -66,10 +66,10 @@ def without_defaults(
     return f"VALUES {listed}", [columns[place] for place in kept]
 
 
-def _default(column: "Field", dialect: "Dialect") -> str:
-    """The literal of a column's default value."""
+def default_literal(column: "Field", dialect: "Dialect") -> str | None:
+    """Return the literal of a column's default value; None if it has none, as of a generated column."""
     if GENERATION_KEY in column.metadata or IDENTITY_STEP_KEY in column.metadata:
-        raise _not_in_some_rows(f"of {column.name}, which is generated,")
+        return None
     text = column.metadata.get(DEFAULT_KEY)
     value = None if text is None else DefaultColumn(column.name, column.type, str(text)).value().as_py()
     match value:
@@ -89,14 +89,18 @@ def _default(column: "Field", dialect: "Dialect") -> str:
             return f"{'TIMESTAMP' if dialect == 'spark' else 'TIMESTAMPTZ'} '{value}'"
         case datetime.date():
             return f"DATE '{value}'"
-    raise _not_in_some_rows(f"of {column.name}")
+    return None
 
 
-def _not_in_some_rows(what: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"DEFAULT {what} has to stand in each row of VALUES: give the other rows an INSERT of their own",
-        feature="DEFAULT in VALUES",
-    )
+def _default_of_rows(column: "Field", dialect: "Dialect") -> str:
+    literal = default_literal(column, dialect)
+    if literal is None:
+        raise UnsupportedFeatureError(
+            f"DEFAULT of {column.name} has to stand in each row of VALUES: give the other rows an INSERT of"
+            " their own",
+            feature="DEFAULT in VALUES",
+        )
+    return literal
 
 
 def _as_is(text: str, column: "Field") -> str:

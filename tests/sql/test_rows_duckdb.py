@@ -86,6 +86,22 @@ STATEMENTS = [
     "MERGE INTO {t} o USING (FROM {t} WHERE p = 1) n ON o.id = n.id WHEN MATCHED THEN UPDATE BY NAME",
     "MERGE INTO {t} o USING range(3) n(k) ON o.id = n.k WHEN MATCHED THEN DELETE",
     "MERGE INTO {t} o USING (SELECT 's' AS s, 4 AS id) n ON false WHEN NOT MATCHED THEN INSERT BY NAME",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN NOT MATCHED AND id > 5 THEN INSERT (id) VALUES (id)",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN NOT MATCHED BY SOURCE AND x > 1 THEN UPDATE SET s = p",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN MATCHED THEN UPDATE SET s = o.s || n.s"
+    " WHEN NOT MATCHED AND s > 'A' THEN INSERT (s, id) VALUES (lower(s) || id, (SELECT max(id) FROM {u}))"
+    " WHEN NOT MATCHED BY SOURCE AND id IS NULL THEN DELETE"
+    " WHEN NOT MATCHED BY SOURCE THEN UPDATE SET s = s || id, x = 1",
+    "MERGE INTO {t} o USING (SELECT id, s FROM {u}) n USING (id) WHEN NOT MATCHED THEN INSERT (id, s)"
+    " VALUES (id * 2, s)",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN MATCHED AND o.p = 1 THEN DO NOTHING"
+    " WHEN NOT MATCHED BY SOURCE AND x > 1 THEN DO NOTHING WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (id, s, DEFAULT, x + 1)",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN MATCHED AND n.x < 0 THEN DELETE"
+    " WHEN MATCHED AND n.x < 1 THEN DO NOTHING WHEN MATCHED THEN DELETE",
+    "MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN MATCHED THEN UPDATE SET (s, x) = (n.s, DEFAULT)"
+    " WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, DEFAULT)",
+    "UPDATE {t} SET s = DEFAULT, (p, x) = ROW(9, id / 2) WHERE id > 1",
     "TRUNCATE {t}",
     "TRUNCATE TABLE {t};",
 ]
@@ -234,7 +250,6 @@ def test_values_of_all_types(con, orders):
         ("DELETE FROM lake.orders WHERE id = 1) OR (true", UnsupportedFeatureError, "not open"),
         ("UPDATE lake.orders SET orders.s = 1", UnsupportedFeatureError, "= is expected"),
         ("UPDATE lake.orders SET nope = 1", SchemaMismatchError, "nope"),
-        ("UPDATE lake.orders SET s = DEFAULT", UnsupportedFeatureError, "INSERT only"),
         ("UPDATE lake.orders SET p = s", ConstraintViolationError, "Could not convert"),
         ("UPDATE lake.orders SET s = 'k' FROM range(2) r WHERE id = 1", UnsupportedFeatureError, "ambiguous"),
         (
@@ -245,7 +260,23 @@ def test_values_of_all_types(con, orders):
         (
             "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN MATCHED THEN DO NOTHING",
             UnsupportedFeatureError,
-            "DELETE, UPDATE or INSERT",
+            "does something",
+        ),
+        (
+            "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN MATCHED THEN ERROR",
+            UnsupportedFeatureError,
+            "DO NOTHING",
+        ),
+        (
+            "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN NOT MATCHED THEN INSERT VALUES (1)",
+            SchemaMismatchError,
+            "has 1 values, and the table 4 columns",
+        ),
+        (
+            "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN NOT MATCHED THEN INSERT (id)"
+            " VALUES (DEFAULT)",
+            UnsupportedFeatureError,
+            "give one column a value",
         ),
         (
             "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN MATCHED THEN UPDATE SET s = 'k'",
@@ -256,6 +287,17 @@ def test_values_of_all_types(con, orders):
             "MERGE INTO lake.orders o USING range(2) r(k) ON true WHEN MATCHED THEN UPDATE",
             SchemaMismatchError,
             "position",
+        ),
+        (
+            "MERGE INTO lake.orders o USING lake.news n ON o.id = n.id WHEN MATCHED THEN UPDATE SET s = s",
+            duckdb.BinderException,
+            "Ambiguous",
+        ),
+        (
+            "MERGE INTO lake.orders o USING lake.news n ON o.id = n.id WHEN NOT MATCHED THEN INSERT (id)"
+            " VALUES (o.id)",
+            duckdb.BinderException,
+            '"o" not found',
         ),
         ("DELETE FROM lake.nothing", DeltaError, "nothing"),
     ],

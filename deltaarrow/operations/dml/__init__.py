@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         MergeClause as MergeClause,
         MergeStatement as MergeStatement,
         When as When,
-        clause_sql as clause_sql,
+        first_met as first_met,
     )
     from deltaarrow.operations.dml.operation import RowOperation as RowOperation
     from deltaarrow.operations.dml.query import (

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from deltaarrow.operations.dml.query import ClauseKind
 
-__all__ = ["MergeClause", "MergeStatement", "When", "clause_sql"]
+__all__ = ["MergeClause", "MergeStatement", "When", "clause_sql", "first_met"]
 
 
 class When(StrEnum):
@@ -106,18 +106,25 @@ def clause_sql(
         present: the SQL of a column that is NULL for a row of the table without a match.
         unchanged: the SQL of the result for a matched row without an applicable clause.
     """
-
-    def first_met(when: When, otherwise: str) -> str:
-        branches = []
-        for number, (rows, sql) in enumerate(conditions):
-            if rows is when and sql is None:
-                otherwise = str(number)
-            elif rows is when:
-                branches.append(f"WHEN {sql} THEN {number}")
-        return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise
-
     return (
-        f"CAST(CASE WHEN {position} IS NULL THEN {first_met(When.NOT_MATCHED, 'NULL')}"
-        f" WHEN {present} IS NULL THEN {first_met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
-        f" ELSE {first_met(When.MATCHED, unchanged)} END AS TINYINT)"
+        f"CAST(CASE WHEN {position} IS NULL THEN {first_met(conditions, When.NOT_MATCHED, 'NULL')}"
+        f" WHEN {present} IS NULL THEN {first_met(conditions, When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
+        f" ELSE {first_met(conditions, When.MATCHED, unchanged)} END AS TINYINT)"
     )
+
+
+def first_met(conditions: Sequence[tuple[When, str | None]], when: When, otherwise: str) -> str:
+    """Return the SQL of the number of the first clause for some rows whose condition is met.
+
+    Args:
+        conditions: as for `clause_sql`.
+        when: the rows.
+        otherwise: the SQL of the result if no condition is met.
+    """
+    branches = []
+    for number, (rows, sql) in enumerate(conditions):
+        if rows is when and sql is None:
+            otherwise = str(number)
+        elif rows is when:
+            branches.append(f"WHEN {sql} THEN {number}")
+    return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise

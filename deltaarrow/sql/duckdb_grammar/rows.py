@@ -1,6 +1,6 @@
 """DuckDB's INSERT, DELETE, UPDATE, MERGE and TRUNCATE."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
 from deltaarrow.spark_sql import TableName, Words
@@ -9,6 +9,7 @@ from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
 
 __all__ = [
+    "Positional",
     "find_subject",
     "parse_delete",
     "parse_insert",
@@ -136,19 +137,27 @@ def _alias(words: Words, *ends: str) -> str | None:
 def _assigned(words: Words, *ends: str) -> dict[str, str]:
     values: dict[str, str] = {}
     while True:
-        column = quoted(words.identifier("a column"))
-        if column in values:
-            raise words.refused("a column, and none twice, is expected before it")
-        words.expect("=")
-        values[column] = _value(words, *ends)
+        for column, value in _assignments(words, *ends):
+            if column in values:
+                raise words.refused("a column, and none twice, is expected before it")
+            values[column] = value
         if not words.take(","):
             return values
 
 
-def _value(words: Words, *ends: str) -> str:
-    if words.is_at("DEFAULT"):
-        raise words.refused("a value is expected: DEFAULT is supported in INSERT only")
-    return words.expression(*ends, ";")
+def _assignments(words: Words, *ends: str) -> list[tuple[str, str]]:
+    """Read ``column = value``, or ``(column, ...) = (value, ...)``."""
+    if not words.is_at("("):
+        column = quoted(words.identifier("a column"))
+        words.expect("=")
+        return [(column, words.expression(*ends, ";"))]
+    columns = parse_names(words)
+    words.expect("=")
+    words.take("ROW")
+    values = words.listed("a value for each column")
+    if len(values) != len(columns):
+        raise words.refused("as many values as columns are expected before it")
+    return list(zip(map(quoted, columns), values, strict=True))
 
 
 # --- MERGE -----------------------------------------------------------------------------------------
@@ -204,8 +213,8 @@ def _source_alias(words: Words) -> str:
 
 
 def _clauses(words: Words) -> Iterator[MergeClause]:
-    if words.is_done:
-        words.expect("WHEN")
+    passed_over: dict[When, list[str]] = {when: [] for when in When}
+    is_idle = True
     while not words.is_done and not words.is_at(";"):
         if words.is_at("RETURNING"):
             _ensure_end(words)
@@ -213,8 +222,22 @@ def _clauses(words: Words) -> Iterator[MergeClause]:
         when = _when(words)
         condition = words.expression("THEN") if words.take("AND") else None
         words.expect("THEN")
-        yield _clause(words, when, condition)
+        if words.take("DO", "NOTHING"):
+            passed_over[when].append(condition or "true")
+            continue
+        is_idle = False
+        yield _clause(words, when, _unless(passed_over[when], condition))
     words.expect_end()
+    if is_idle:
+        raise words.refused("a WHEN that does something is expected")
+
+
+def _unless(conditions: Sequence[str], condition: str | None) -> str | None:
+    """A condition that is not met where one of some others is met, which are looked at before it."""
+    if not conditions:
+        return condition
+    others = " ".join(f"WHEN ({each}\n) THEN false" for each in conditions)
+    return f"CASE {others} ELSE ({condition or 'true'}\n) END"
 
 
 def _when(words: Words) -> When:
@@ -232,14 +255,16 @@ _ENDS = ("WHEN", "RETURNING")
 
 
 def _clause(words: Words, when: When, condition: str | None) -> MergeClause:
-    if words.is_at("DO", "NOTHING") or words.is_at("ERROR"):
-        raise words.refused("DELETE, UPDATE or INSERT is expected")
+    if words.is_at("ERROR"):
+        raise words.refused("a change of rows or DO NOTHING is expected")
     if when is When.NOT_MATCHED:
-        words.expect("INSERT")
+        if not words.take("INSERT"):
+            raise words.refused("INSERT or DO NOTHING is expected")
         return MergeClause(when, ClauseKind.INSERT, condition, _inserted(words))
     if words.take("DELETE"):
         return MergeClause(when, ClauseKind.DELETE, condition)
-    words.expect("UPDATE")
+    if not words.take("UPDATE"):
+        raise words.refused("UPDATE, DELETE or DO NOTHING is expected")
     if words.take("SET"):
         if words.take("*"):
             return MergeClause(when, ClauseKind.UPDATE, condition, BY_POSITION)
@@ -249,6 +274,10 @@ def _clause(words: Words, when: When, condition: str | None) -> MergeClause:
 
 BY_POSITION: dict[str, str] = {}
 """The values of a clause that takes the source's columns by their position."""
+
+
+class Positional(dict[str, str]):
+    """The values of a clause for all columns of the table, by the number of the column."""
 
 
 def _star(words: Words) -> dict[str, str] | None:
@@ -265,13 +294,9 @@ def _inserted(words: Words) -> dict[str, str] | None:
         return _star(words)
     columns = _columns(words)
     words.expect("VALUES")
+    values = words.listed("a value for each column")
     if columns is None:
-        raise words.refused("columns in brackets are expected before VALUES")
-    words.expect("(")
-    values = [_value(words, ",", ")")]
-    while words.take(","):
-        values.append(_value(words, ",", ")"))
-    words.expect(")")
+        return Positional((str(place), value) for place, value in enumerate(values))
     if len(columns) != len(values) or len(set(columns)) != len(columns):
         raise words.refused("as many values as columns, and no column twice, are expected before it")
     return dict(zip(map(quoted, columns), values, strict=True))
