@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations.truncate import truncate_table as truncate_table
     from deltaarrow.operations.vacuum import VacuumOptions as VacuumOptions, vacuum_files as vacuum_files
     from deltaarrow.operations.write import (
+        completed_rows as completed_rows,
         find_table as find_table,
         stage_write as stage_write,
         write_table as write_table,

@@ -5,6 +5,7 @@ with the new files. If the commit is refused or fails, the files written for it 
 """
 
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyarrow as pa
@@ -22,9 +23,9 @@ from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
-from deltaarrow.write import read_variants
+from deltaarrow.write import complete_rows, read_variants
 
-__all__ = ["begin_write", "find_table", "stage_write", "write_table"]
+__all__ = ["begin_write", "completed_rows", "find_table", "stage_write", "write_table"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -97,6 +98,18 @@ def stage_write(
         )
     with transaction.all_or_nothing():
         return _stage_write(transaction, data, options)
+
+
+def completed_rows(
+    snapshot: Snapshot, data: pa.RecordBatchReader, options: WriteOptions, *, clock: Clock = system_clock
+) -> Iterator[pa.RecordBatch]:
+    """Return rows as a write would write them, checked against the rules of the table; nothing is written.
+
+    Raises the exceptions of `stage_write`, those of rows while they are read.
+    """
+    transaction = begin_write(snapshot.store, snapshot, options, clock=clock)
+    planned = plan_write(transaction, (data := read_variants(data, snapshot.schema)).schema, options)
+    return complete_rows(planned.plan, planned.numbering.number(data), clock=clock)
 
 
 def _stage_write(

@@ -1,7 +1,7 @@
 """The files of a COPY INTO as a relation that its query reads."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -10,7 +10,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.sql.create_text import text_literal
-from deltaarrow.sql.source_rows import rows_of_files
+from deltaarrow.sql.source_rows import count_of_file, rows_of_files
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statements.rows import COPIED_FILES
 
@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from deltaarrow.sql.source_options import SourceOptions
     from deltaarrow.sql.statements.rows import CopyInto
 
-__all__ = ["copied_files"]
+__all__ = ["copied_files", "readable_files"]
 
 _RAW = "__deltaarrow_files_as_read"
+
+_DAMAGED = (
+    *("magic bytes", "too small to be a Parquet", "Failed to read file", "don't know what type"),
+    *("TProtocolException", "GZIP stream", "ZSTD"),
+)
+"""What DuckDB's errors say of a file that is damaged as a whole."""
+
+_MALFORMED = ("CSV Error", "Malformed JSON")
+"""What they say of a line that cannot be read."""
 
 _MOST_DIGITS = 38
 _WHOLE = "regexp_full_match({0}, '[+-]?[0-9]+')"
@@ -71,6 +80,21 @@ def _show(cursor: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
 
 
+def readable_files(session: "Session", files: "SourceFiles", source_format: str) -> "SourceFiles":
+    """Return the files without those that are damaged; each is read for that."""
+    cursor = session.connection.connection
+    places = zip(files.names, files.locations, strict=True)
+    return files.only([name for name, place in places if _is_readable(cursor, source_format, place)])
+
+
+def _is_readable(cursor: duckdb.DuckDBPyConnection, source_format: str, location: str) -> bool:
+    try:
+        cursor.execute(count_of_file(source_format, location)).fetchall()
+    except (duckdb.Error, OSError) as error:
+        return not _tells(error, _DAMAGED)
+    return True
+
+
 @contextlib.contextmanager
 def _naming_files() -> Iterator[None]:
     """Raise `CorruptDataFileError` for what DuckDB's readers tell of a file."""
@@ -78,13 +102,16 @@ def _naming_files() -> Iterator[None]:
         yield
     except Exception as error:
         cause = error if isinstance(error, duckdb.Error | OSError) else error.__cause__
-        told = "" if cause is None else str(cause)
-        if "CSV Error" not in told and "Malformed JSON" not in told and "magic bytes" not in told:
+        if not _tells(cause, _DAMAGED + _MALFORMED):
             raise
-        lines = [line.strip() for line in told.partition(": ")[2].splitlines() if line.strip()]
+        lines = [line.strip() for line in str(cause).partition(": ")[2].splitlines() if line.strip()]
         raise CorruptDataFileError(
             f"[MALFORMED_RECORD_IN_PARSING] a file cannot be read: {'; '.join(lines[:3])}"
         ) from error
+
+
+def _tells(error: BaseException | None, words: Sequence[str]) -> bool:
+    return error is not None and any(each in str(error) for each in words)
 
 
 def _typed(session: "Session", statement: "CopyInto", table: Schema, options: "SourceOptions") -> str:

@@ -85,10 +85,14 @@ class SourceFiles:
         _ensure_no_partitions(source, names)
         return cls(store, [name for name in names if "/" not in name])
 
+    def only(self, names: Sequence[str]) -> "SourceFiles":
+        """Return some of the files."""
+        return SourceFiles(self.store, names)
+
     def new_to(self, table: Snapshot) -> "SourceFiles":
         """Return the files that have not been copied into a table."""
         known = table.transactions
-        return SourceFiles(self.store, [name for name in self.names if self._application(name) not in known])
+        return self.only([name for name in self.names if self._application(name) not in known])
 
     def remember(self, transaction: OptimisticTransaction) -> None:
         """Record in a transaction that it copies the files, in the number of times that each is copied."""

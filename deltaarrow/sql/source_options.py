@@ -21,6 +21,7 @@ class SourceOptions:
     Attributes:
         is_recursive: whether files in folders below are read.
         merges_schema: whether files may have different columns.
+        ignores_damaged: whether files are left out that cannot be read.
         has_header: whether the first line of a file names its columns.
         separator: stands between the values of a line.
         quote: stands around a value; empty for no character.
@@ -33,6 +34,7 @@ class SourceOptions:
 
     is_recursive: bool = False
     merges_schema: bool = False
+    ignores_damaged: bool = False
     has_header: bool = False
     separator: str = ","
     quote: str = '"'
@@ -74,6 +76,7 @@ def _one_of(*known: str) -> Callable[[str], str]:
 _COMMON: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "recursiveFileLookup": ("is_recursive", _flag),
     "mergeSchema": ("merges_schema", _flag),
+    "ignoreCorruptFiles": ("ignores_damaged", _flag),
 }
 _TEXT: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "multiLine": ("is_multi_line", _flag),

@@ -26,7 +26,7 @@ from deltaarrow.sql.source_options import SourceOptions
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["rows_of_files"]
+__all__ = ["count_of_file", "rows_of_files"]
 
 _UNUSED = "\x01"
 """A character that no text file has."""
@@ -54,6 +54,13 @@ def rows_of_files(
     if source_format == "json":
         return _json(cursor, files, options)
     return _csv(cursor, files, options)
+
+
+def count_of_file(source_format: str, file: str) -> str:
+    """Return a query that reads all of a file, and neither its lines nor their values."""
+    if source_format == "parquet":
+        return f"SELECT count(hash(row)) FROM read_parquet({quote_file(file)}) AS row"
+    return f"SELECT count(*) FROM {_lines([file])}"
 
 
 def _ensure_same(columns: Sequence[tuple[str, ...]], options: SourceOptions) -> None:

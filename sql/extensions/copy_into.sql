@@ -25,6 +25,16 @@ COPY_OPTIONS ('force' = 'true');
 --| num_affected_rows bigint, num_inserted_rows bigint, num_skipped_corrupt_files bigint
 --| 1, 1, 0
 
+-- Rows are checked as if they were copied, and the first ones are shown.
+--+ [PARSE_SYNTAX_ERROR]
+COPY INTO orders FROM '${data}/orders'
+FILEFORMAT = CSV VALIDATE 1 ROWS
+FILES = ('first.csv')
+FORMAT_OPTIONS ('header' = 'true')
+COPY_OPTIONS ('force' = 'true');
+--| id int, name string, day date
+--| 1, 'ink', 2026-01-02
+
 --+ [PARSE_SYNTAX_ERROR]
 COPY INTO orders FROM '${data}/orders' FILEFORMAT = JSON FILES = ('more.json');
 --! DELTA_METADATA_MISMATCH

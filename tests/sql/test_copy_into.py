@@ -356,7 +356,9 @@ def test_a_delta_table_and_partitions_are_no_folders_of_files(copy, write, tmp_p
         ("JSON FORMAT_OPTIONS ('header' = 'true')", "header of JSON files"),
         ("CSV COPY_OPTIONS ('forced' = 'true')", "force and mergeSchema"),
         ("CSV COPY_OPTIONS ('force' = 'x')", "true or false"),
-        ("CSV VALIDATE ALL", "the end is expected"),
+        ("CSV VALIDATE 5", "ROWS is expected"),
+        ("CSV VALIDATE 'a'", "the number of rows is a whole number"),
+        ("CSV FORMAT_OPTIONS ('ignoreCorruptFiles' = '1')", "true or false"),
         ("CSV FILES = ('a') PATTERN = 'b'", "exclude each other"),
     ],
 )
@@ -400,3 +402,98 @@ def test_the_log_has_one_transaction_a_file(copy, write, tmp_path):
     log = (tmp_path / "lake" / "t" / "_delta_log" / f"{1:020d}.json").read_text()
     kinds = [next(iter(json.loads(line))) for line in log.splitlines()]
     assert sorted(kinds) == ["add", "commitInfo", "txn", "txn"]
+
+
+def damaged_files(folder):
+    """Two good files of each format, and damaged ones with the errors that each alone gives."""
+    pq.write_table(pa.table({"id": pa.array(range(1000), pa.int32())}), folder / "good.parquet")
+    whole = (folder / "good.parquet").read_bytes()
+    packed = gzip.compress(b"id\n" + b"".join(b"%d\n" % (each * 7919 % 1000) for each in range(9000)))
+    (folder / "good.csv.gz").write_bytes(packed)
+    (folder / "good.json").write_text('{"id": 1}\n')
+    page = bytearray(whole)
+    page[200:4000] = b"\xff" * 3800
+    return {
+        "text.parquet": b"no Parquet, but text",
+        "empty.parquet": b"",
+        "short.parquet": whole[: len(whole) // 2],
+        "page.parquet": bytes(page),
+        "header.parquet": whole[:4] + b"\xff" * 26 + whole[30:],
+        "short.csv.gz": packed[: len(packed) // 2],
+        "text.csv.gz": b"id\n1\n",
+        "text.json.gz": b'{"id": 1}\n',
+    }
+
+
+def test_damaged_files_are_left_out_if_the_statement_says_so(con, tmp_path, table):
+    folder = tmp_path / "in"
+    for name, data in damaged_files(folder).items():
+        (folder / name).write_bytes(data)
+        source_format = name.removesuffix(".gz").rpartition(".")[2]
+        text = f"COPY INTO lake.t FROM '{folder}' FILEFORMAT = {source_format} PATTERN = '*.{{p}}*' "
+        text = text.replace("{p}", source_format)
+        header = ", 'header' = 'true'" if source_format == "csv" else ""
+        with pytest.raises(CorruptDataFileError, match="a file cannot be read: "):
+            con.sql(
+                f"{text} FORMAT_OPTIONS ('mergeSchema' = 'false'{header}) COPY_OPTIONS ('force' = 'true')"
+            )
+        before = table().version()
+        options = f"FORMAT_OPTIONS ('ignoreCorruptFiles' = 'true'{header}) COPY_OPTIONS ('force' = 'true')"
+        [row] = con.sql(text + options).to_pylist()
+        assert row["num_skipped_corrupt_files"] == 1
+        assert row["num_inserted_rows"] == {"parquet": 1000, "csv": 9000, "json": 1}[source_format]
+        metrics = table().history(1)[0]["operationMetrics"]
+        assert metrics["numSkippedCorruptFiles"] == "1"
+        assert table().version() == before + 1
+        (folder / name).unlink()
+
+
+def test_damaged_file_is_copied_once_it_is_whole(copy, con, tmp_path, table):
+    (tmp_path / "in" / "a.parquet").write_bytes(b"not yet")
+    options = "PARQUET FORMAT_OPTIONS ('ignoreCorruptFiles' = 'true')"
+    found = con.sql(f"COPY INTO lake.t FROM '{tmp_path}/in' FILEFORMAT = {options}")
+    assert found.to_pylist()[0]["num_skipped_corrupt_files"] == 1
+    assert table().version() == 0
+    pq.write_table(pa.table({"id": pa.array([5], pa.int32())}), tmp_path / "in" / "a.parquet")
+    assert copy(options) == 1
+    assert rows(table) == [(5, None, None)]
+
+
+def test_damaged_line_is_an_error_though_damaged_files_are_left_out(copy, write, table):
+    write("a.csv", "id\n1\n2,3\n")
+    with pytest.raises(CorruptDataFileError, match="Expected Number of Columns"):
+        copy("CSV FORMAT_OPTIONS ('header' = 'true', 'ignoreCorruptFiles' = 'true')")
+    assert table().version() == 0
+
+
+def test_rows_are_checked_and_shown_without_being_copied(con, write, table, tmp_path):
+    write("a.csv", "id,name,day\n" + "".join(f"{number},n,2026-01-02\n" for number in range(99)))
+    text = f"COPY INTO lake.t FROM '{tmp_path}/in' FILEFORMAT = CSV VALIDATE {{}}"
+    options = "FORMAT_OPTIONS ('header' = 'true')"
+    files = sorted(tmp_path.rglob("*"))
+    for clause, number in (("", 50), ("ALL", 50), ("15 ROWS", 15), ("70 ROWS", 50)):
+        found = con.sql(f"{text.format(clause)} {options}")
+        assert found.schema.equals(COLUMNS)
+        assert found.column("id").to_pylist() == list(range(number))
+    assert sorted(tmp_path.rglob("*")) == files
+    assert con.sql(f"COPY INTO lake.t FROM '{tmp_path}/in' FILEFORMAT = CSV {options}").num_rows == 1
+    assert con.sql(f"{text.format('ALL')} {options}").num_rows == 0
+
+
+def test_check_finds_what_a_copy_would_find(con, write, table, tmp_path):
+    con.sql("ALTER TABLE lake.t ADD CONSTRAINT small CHECK (id < 50)")
+    write("a.csv", "id,name\n" + "".join(f"{number},n\n" for number in range(99)))
+    write("b.csv", "id,other\nx,n\n")
+    text = f"COPY INTO lake.t FROM '{tmp_path}/in' FILEFORMAT = CSV VALIDATE {{}} FILES = ('{{}}')"
+    options = "FORMAT_OPTIONS ('header' = 'true')"
+    with pytest.raises(ConstraintViolationError, match="small"):
+        con.sql(f"{text.format('ALL', 'a.csv')} {options}")
+    assert con.sql(f"{text.format('50 ROWS', 'a.csv')} {options}").num_rows == 50
+    with pytest.raises(SchemaMismatchError, match="other"):
+        con.sql(f"{text.format('', 'b.csv')} {options}")
+    with pytest.raises(ConstraintViolationError, match="x is not a valid"):
+        con.sql(f"{text.format('', 'b.csv')} {options} COPY_OPTIONS ('mergeSchema' = 'true')")
+    write("b.csv", "id,other\n1,n\n")
+    found = con.sql(f"{text.format('', 'b.csv')} {options} COPY_OPTIONS ('mergeSchema' = 'true')")
+    assert found.to_pylist() == [{"id": 1, "name": None, "day": None, "other": "n"}]
+    assert table().schema().to_arrow().equals(COLUMNS, check_metadata=False)

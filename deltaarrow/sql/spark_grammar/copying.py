@@ -8,6 +8,7 @@ from deltaarrow.sql.statements.rows import COPIED_FILES, CopyInto
 __all__ = ["parse_copy_into"]
 
 _FORMATS = ("csv", "json", "parquet")
+_AFTER_VALIDATE = ("FILES", "PATTERN", "FORMAT_OPTIONS", "COPY_OPTIONS", ";")
 
 
 def parse_copy_into(words: Words) -> CopyInto:
@@ -34,6 +35,7 @@ def parse_copy_into(words: Words) -> CopyInto:
     words.expect("FILEFORMAT")
     words.expect("=")
     source_format = _format(words)
+    validates, most_checked = _validation(words)
     files, pattern = _chosen(words)
     format_options = _options(words, "FORMAT_OPTIONS")
     is_forced, evolves = _copy_options(words)
@@ -50,6 +52,8 @@ def parse_copy_into(words: Words) -> CopyInto:
         format_options,
         is_forced,
         evolves,
+        validates,
+        most_checked,
     )
 
 
@@ -85,6 +89,17 @@ def _format(words: Words) -> str:
         words.back_to(start)
         raise words.refused(f"one of the formats {', '.join(_FORMATS).upper()} is expected")
     return name.lower()
+
+
+def _validation(words: Words) -> tuple[bool, int | None]:
+    """Whether rows are only checked, and how many."""
+    if not words.take("VALIDATE"):
+        return False, None
+    if words.take("ALL") or words.is_done or any(words.is_at(each) for each in _AFTER_VALIDATE):
+        return True, None
+    number = words.whole_number("the number of rows")
+    words.expect("ROWS")
+    return True, number
 
 
 def _chosen(words: Words) -> tuple[tuple[str, ...] | None, str | None]:

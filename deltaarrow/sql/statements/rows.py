@@ -147,6 +147,8 @@ class CopyInto:
         format_options: how files are read, by names in lower case.
         is_forced: whether files are copied that were copied before.
         evolves: whether columns that the table lacks are added.
+        validates: whether rows are only checked.
+        most_checked: how many are checked; None for all.
     """
 
     table: TableName
@@ -160,6 +162,8 @@ class CopyInto:
     format_options: Mapping[str, str] = field(default_factory=dict)
     is_forced: bool = False
     evolves: bool = False
+    validates: bool = False
+    most_checked: int | None = None
 
 
 @dataclass(frozen=True)
