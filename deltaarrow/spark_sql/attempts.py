@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from deltaarrow.schema import DataType
-from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.casts import cast, time_grammar
 from deltaarrow.spark_sql.encodings import NOT_BINARY, NOT_ENCODED, to_binary, url_decoded
 from deltaarrow.spark_sql.forms import attempted
 from deltaarrow.spark_sql.function import Function
@@ -44,18 +44,19 @@ def try_cast(operand: Node, target: DataType) -> Node:
         return found
     is_zoned = operand.type == STRING and target == TIMESTAMP and not session_time_zone().is_utc
     tried = _tried_timestamp(operand) if is_zoned else attempted(found, found.name)
+    known = ""
     if operand.type != STRING or target == BOOLEAN or target in INTEGRAL:
         odd = _CONTROL if operand.type == STRING else ""
     elif target in (FLOAT, DOUBLE) or decimal_of(target) is not None:
         odd = _ODD_NUMBERS
     elif target == DATE or target in TIMESTAMPS:
-        odd = _ODD_TIMES
+        odd, known = _ODD_TIMES, f" AND NOT regexp_full_match({{0}}, '{time_grammar(target)}')"
     else:
         odd = ""
     if not odd:
         return tried
     beyond = "error('unsupported: try_cast of such a text')"
-    sql = f"CASE WHEN {{1}} IS NULL AND regexp_matches({{0}}, '{odd}') THEN {beyond} ELSE {{1}} END"
+    sql = f"CASE WHEN {{1}} IS NULL AND regexp_matches({{0}}, '{odd}'){known} THEN {beyond} ELSE {{1}} END"
     return call("try_cast", (operand, tried), target, sql, fails=True)
 
 

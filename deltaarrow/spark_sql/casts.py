@@ -38,7 +38,7 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 
-__all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_pairs"]
+__all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_pairs", "time_grammar"]
 
 FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
 
@@ -64,6 +64,10 @@ _DATE = raised_as(
     "make_date(CAST(g.y AS INTEGER), CAST(coalesce(nullif(g.m, ''), '1') AS INTEGER),"
     " CAST(coalesce(nullif(g.d, ''), '1') AS INTEGER))",
 )
+_ORDINARY_DATE = "[1-9][0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}"
+_ORDINARY_TIME = "[ T](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:[.][0-9]{{1,6}})?"
+"""The forms in which dates and times are mostly written, in which DuckDB's own cast reads what ours reads."""
+
 _INTEGER_TEXT = f"{_BLANKS}[+-]?[0-9]+{_BLANKS}"
 _DECIMAL_TEXT = f"{_BLANKS}[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{{{1,2}}}})?{_BLANKS}"
 _DIGITS = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]{{1,4}})?"
@@ -159,13 +163,18 @@ def _raising(sql: str) -> _Cast:
     return lambda source, target: (sql, True)
 
 
-def _text(pattern: str, sql: str) -> _Cast:
-    """A cast from text that matches one grammar."""
+def _text(pattern: str, sql: str, ordinary: str = "") -> _Cast:
+    """A cast from text that matches one grammar; `ordinary` is the branch of a CASE for an ordinary text."""
     checked = (
-        f"CASE WHEN {{0}} IS NULL THEN NULL WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
+        f"CASE WHEN {{0}} IS NULL THEN NULL{ordinary} WHEN regexp_full_match({{0}}, '{pattern}') THEN {sql}"
         f" ELSE {_INVALID} END"
     )
     return _raising(checked)
+
+
+def _ordinary(pattern: str, sql: str) -> str:
+    """The branch for texts of an ordinary form, whose value is NULL for a day that there is not."""
+    return f" WHEN regexp_full_match({{0}}, '{pattern}') THEN coalesce({sql}, {_INVALID})"
 
 
 def _integral_to_integral(source: DataType, target: DataType) -> _Sql:
@@ -235,16 +244,24 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     return None
 
 
+def time_grammar(target: DataType) -> str:
+    """The regular expression of the texts that are cast to a date or a time, or are an error of their own."""
+    if target == DATE:
+        whole = f"{_YEAR}-{_ONE_OR_TWO}-{_ONE_OR_TWO}(?:[ T].*)?|{_YEAR}(?:-{_ONE_OR_TWO})?"
+        return f"{_BLANKS}(?:{whole}){_BLANKS}"
+    zone = f" *(?P<z>Z|UTC|[+-]{_ONE_OR_TWO}:[0-5][0-9])?" if target == TIMESTAMP else "(?P<z>)"
+    seconds = f"(?::(?P<s>{_ONE_OR_TWO})(?:\\.(?P<f>[0-9]{{{{0,9}}}}))?)?"
+    return f"{_DATE_PARTS}(?:[ T](?P<h>{_ONE_OR_TWO}):(?P<i>{_ONE_OR_TWO}){seconds}{zone})?{_BLANKS}"
+
+
 def _date_from_string(source: DataType, target: DataType) -> _Sql:
-    whole = f"{_YEAR}-{_ONE_OR_TWO}-{_ONE_OR_TWO}(?:[ T].*)?|{_YEAR}(?:-{_ONE_OR_TWO})?"
     parts = f"regexp_extract({{0}}, '{_DATE_PARTS}', ['y', 'm', 'd'])"
-    return _text(f"{_BLANKS}(?:{whole}){_BLANKS}", let(_DATE, g=parts))(source, target)
+    ordinary = _ordinary(_ORDINARY_DATE, "TRY_CAST({0} AS DATE)")
+    return _text(time_grammar(target), let(_DATE, g=parts), ordinary)(source, target)
 
 
 def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
-    zone = f" *(?P<z>Z|UTC|[+-]{_ONE_OR_TWO}:[0-5][0-9])?" if target == TIMESTAMP else "(?P<z>)"
-    seconds = f"(?::(?P<s>{_ONE_OR_TWO})(?:\\.(?P<f>[0-9]{{{{0,9}}}}))?)?"
-    pattern = f"{_DATE_PARTS}(?:[ T](?P<h>{_ONE_OR_TWO}):(?P<i>{_ONE_OR_TWO}){seconds}{zone})?{_BLANKS}"
+    pattern = time_grammar(target)
     hour, minute, second = (
         f"CAST(coalesce(nullif(g.{name}, ''), '0') AS BIGINT)" for name in ("h", "i", "s")
     )
@@ -264,7 +281,16 @@ def _timestamp_from_string(source: DataType, target: DataType) -> _Sql:
     wrong = f"{hour} > 23 OR {minute} > 59 OR {second} > 59 OR abs({offset}) > 64800000000"
     parts = f"regexp_extract({{0}}, '{pattern}', ['y', 'm', 'd', 'h', 'i', 's', 'f', 'z'])"
     checked = let(f"CASE WHEN {wrong} THEN {_INVALID} ELSE {moment} END", g=parts)
-    return _text(pattern, checked)(source, target)
+    return _text(pattern, checked, _ordinary_timestamp(target))(source, target)
+
+
+def _ordinary_timestamp(target: DataType) -> str:
+    """The branch for a date with a time or without; ``Z`` behind a timestamp says that it is in UTC."""
+    moment, session = "TRY_CAST({0} AS TIMESTAMP)", session_time_zone()
+    zone = "Z?" if target == TIMESTAMP else ""
+    if target == TIMESTAMP and not session.is_utc:
+        moment = f"CASE WHEN ends_with({{0}}, 'Z') THEN {moment} ELSE {session.point_in_time(moment)} END"
+    return _ordinary(f"{_ORDINARY_DATE}(?:{_ORDINARY_TIME}{zone})?", moment)
 
 
 def _nested_text(node: Node) -> Node:
