@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -286,7 +287,8 @@ def _kind(data_type: DataType) -> str:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    """A text as it is, and any other value in JSON, as in the log."""
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _plain(value: object, kind: pa.DataType) -> object:

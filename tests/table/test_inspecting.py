@@ -81,7 +81,7 @@ def test_columns_are_told_with_all_parts(table):
 def test_history_is_a_table_even_where_writers_recorded_odd_things(tmp_path):
     TableBuilder(tmp_path).protocol().metadata(SCHEMA).commit()
     odd = [
-        {"operation": 7, "readVersion": "x", "operationParameters": {"a": [1]}},
+        {"operation": 7, "readVersion": "x", "operationParameters": {"a": ["x"], "b": False}},
         {"operationMetrics": "none", "isBlindAppend": "yes"},
     ]
     for version, info in enumerate(odd, 1):
@@ -90,7 +90,7 @@ def test_history_is_a_table_even_where_writers_recorded_odd_things(tmp_path):
     history = da.DeltaTable(tmp_path).inspect.history()
     assert history["version"].to_pylist() == [2, 1, 0]
     assert history["operation"].to_pylist()[:2] == [None, "7"]
-    assert history["operationParameters"].to_pylist()[1] == [("a", "[1]")]
+    assert history["operationParameters"].to_pylist()[1] == [("a", '["x"]'), ("b", "false")]
     assert history["readVersion"].to_pylist()[1] is None
     with pytest.raises(ValueError, match="limit is -1"):
         da.DeltaTable(tmp_path).inspect.history(-1)
