@@ -98,13 +98,11 @@ def _made(name: str, data_type: DataType, *, tries: bool = False) -> Callable[..
             raise refused(f"{name} with seconds of {type_name(second.type)}")
         nodes = (*parts, implicitly(second, decimal_type(16, 6)))
         wrong = "NULL" if tries else NO_SUCH_DATE
-        day_start = f"CAST({raised_as(NO_SUCH_DATE, 'make_date({0}, {1}, {2})')} AS TIMESTAMP)"
-        if tries:
-            day_start = "TRY(CAST(make_date(p.y, p.m, p.d) AS TIMESTAMP))"
+        date = "make_date(p.y, p.m, p.d)"
+        day_start = f"CAST({f'TRY({date})' if tries else raised_as(NO_SUCH_DATE, date)} AS TIMESTAMP)"
         micros = "CAST({5} * 1000000 AS BIGINT)"
-        moment = f"make_timestamp(epoch_us({day_start}) + ({{3}} * 60 + {{4}})::BIGINT * 60000000 + {micros})"
-        if tries:
-            moment = let(moment, p=_PACKED)
+        time = f"make_timestamp(epoch_us({day_start}) + ({{3}} * 60 + {{4}})::BIGINT * 60000000 + {micros})"
+        moment = let(time, p=_PACKED)
         sql = (
             "CASE WHEN {3} NOT BETWEEN 0 AND 23 OR {4} NOT BETWEEN 0 AND 59 OR {5} NOT BETWEEN 0 AND 60"
             f" THEN {wrong} WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE {moment} END"

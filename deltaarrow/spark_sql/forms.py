@@ -45,7 +45,11 @@ def limited(sql: str, condition: str, what: str) -> str:
 
 
 def raised_as(error: str, sql: str) -> str:
-    """SQL that raises this error where `sql` raises another one; `sql` must not be NULL."""
+    """SQL that raises this error where `sql` raises another one; `sql` must not be NULL.
+
+    It computes values that are bound (`let`): an operand raises its own error, and may call ``error``, which
+    DuckDB does not allow inside TRY.
+    """
     return f"coalesce(TRY({sql}), {error})"
 
 

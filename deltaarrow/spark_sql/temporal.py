@@ -235,7 +235,9 @@ def _last_day(operand: Node) -> Node:
 
 def _make_date(year: Node, month: Node, day: Node) -> Node:
     nodes = (as_integer(year), as_integer(month), as_integer(day))
-    made = raised_as(NO_SUCH_DATE, "make_date({0}, {1}, {2})")
+    made = let(
+        raised_as(NO_SUCH_DATE, "make_date(p.y, p.m, p.d)"), p="struct_pack(y := {0}, m := {1}, d := {2})"
+    )
     sql = f"CASE WHEN {{0}} NOT BETWEEN 1 AND 9999 THEN {_OUTSIDE} ELSE {made} END"
     return call("make_date", nodes, DATE, given(sql, 3), fails=True)
 

@@ -56,6 +56,10 @@ SELECT make_date(2024, 2, 29), CAST('2024-02-29' AS DATE), CAST(TIMESTAMP '2024-
 --| make_date(2024, 2, 29) date, CAST(2024-02-29 AS DATE) date, CAST(TIMESTAMP '2024-02-29 13:14:15' AS DATE) date
 --| 2024-02-29, 2024-02-29, 2024-02-29
 
+SELECT make_timestamp(year(at), month(at), 1, hour(at), 0, 0) AS start, make_date(year(at) + 1, 1, 1) AS next FROM VALUES (TIMESTAMP_NTZ '2024-02-29 13:14:15') AS t(at);
+--| start timestamp, next date
+--| 2024-02-01 13:00:00, 2025-01-01
+
 SELECT try_cast('soon' AS TIMESTAMP) AS tried, try_to_timestamp('x', 'yyyy-MM-dd'), CAST(NULL AS DATE);
 --| tried timestamp, try_to_timestamp(x, yyyy-MM-dd) timestamp, CAST(NULL AS DATE) date
 --| NULL, NULL, NULL
