@@ -7,9 +7,19 @@ from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.spark_sql.forms import let
-from deltaarrow.spark_sql.nodes import OWN_NAME, Call, ColumnRef, Constant, Expression, Node, Path, refused
+from deltaarrow.spark_sql.nodes import (
+    OWN_NAME,
+    Call,
+    ColumnRef,
+    Constant,
+    Expression,
+    Node,
+    Path,
+    refused,
+    walk,
+)
 from deltaarrow.spark_sql.row_errors import with_place
-from deltaarrow.spark_sql.rows import is_aggregate, is_window
+from deltaarrow.spark_sql.rows import is_aggregate, is_query, is_window
 from deltaarrow.spark_sql.types import STRING, VOID, sql_type
 
 __all__ = ["rendered", "to_sandbox_sql", "to_sql"]
@@ -80,13 +90,17 @@ def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
 
     An operand that can fail is one only if it comes first: others may stand in a branch that is not taken.
     The operands of a call over rows are of other rows than the call, so none of them can be named outside.
+    The call is computed inside a lambda then, where DuckDB takes no subquery.
     """
     if is_aggregate(node) or is_window(node):
         return
     places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
     for place, sql in enumerate(operands):
         is_evaluated = not node.operands[place].can_fail or places[:1] == [place]
-        if len(sql) > _LONG and is_evaluated and places.count(place) > 1:
+        if len(sql) <= _LONG or places.count(place) < 2 or not is_evaluated:
+            continue
+        others = (*node.operands[:place], *node.operands[place + 1 :])
+        if not any(is_query(part) for each in others for part in walk(each)):
             yield place
 
 

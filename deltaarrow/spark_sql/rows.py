@@ -14,11 +14,12 @@ __all__ = [
     "Window",
     "ensure_ordered",
     "is_aggregate",
+    "is_query",
     "is_window",
     "parts_of",
 ]
 
-_AGGREGATE, _WINDOW = "aggregate ", "window "
+_AGGREGATE, _WINDOW, _QUERY = "aggregate ", "window ", "query "
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,11 @@ def is_aggregate(node: Node) -> bool:
 def is_window(node: Node) -> bool:
     """Whether a node is the call of a function over a window."""
     return isinstance(node, Call) and node.name.startswith(_WINDOW)
+
+
+def is_query(node: Node) -> bool:
+    """Whether a node is a subquery."""
+    return isinstance(node, Call) and node.name.startswith(_QUERY)
 
 
 def parts_of(node: Node) -> list[Node]:

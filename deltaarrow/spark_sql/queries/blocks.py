@@ -18,16 +18,16 @@ from decimal import Decimal
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, PrimitiveType
-from deltaarrow.spark_sql.aggregates import is_aggregate, is_window
 from deltaarrow.spark_sql.native import given_with_variants_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, escaped, valued, walk
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
+from deltaarrow.spark_sql.rows import is_aggregate, is_query, is_window
 from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
 
-__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "is_query", "normalized", "substituted"]
+__all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "normalized", "substituted"]
 
 AS_IS = ""
 """Begins the path of a column that is read in DuckDB's own type."""
@@ -271,8 +271,3 @@ def _parts(node: Node) -> Iterator[Node]:
 
 def _reads_rows(node: Node) -> bool:
     return is_query(node) or is_window(node) or is_aggregate(node)
-
-
-def is_query(node: Node) -> bool:
-    """Whether a node is a subquery."""
-    return isinstance(node, Call) and node.name.startswith("query ")

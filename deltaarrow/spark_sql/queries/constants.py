@@ -5,7 +5,8 @@ import datetime
 import pyarrow as pa
 
 from deltaarrow.spark_sql.evaluation import evaluate
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, refused, walk
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, refused, walk
+from deltaarrow.spark_sql.rows import is_query
 
 __all__ = ["constant_value"]
 
@@ -18,8 +19,7 @@ def constant_value(node: Node, now_ms: int, what: str) -> object:
     if isinstance(node, Constant):
         value = node.value
     else:
-        is_query = (isinstance(each, Call) and each.name.startswith("query ") for each in walk(node))
-        if any(isinstance(each, ColumnRef) for each in walk(node)) or any(is_query):
+        if any(isinstance(each, ColumnRef) or is_query(each) for each in walk(node)):
             raise refused(f"{what} that depends on rows")
         row = pa.record_batch([pa.nulls(1)], names=["none"])
         value = evaluate(Expression(what, node), row, clock=lambda: now_ms)[0].as_py()

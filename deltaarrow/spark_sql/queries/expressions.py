@@ -17,13 +17,14 @@ from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
 from deltaarrow.spark_sql.operators import is_null
 from deltaarrow.spark_sql.placing import placed_at
-from deltaarrow.spark_sql.queries.blocks import as_is, is_query
+from deltaarrow.spark_sql.queries.blocks import as_is
 from deltaarrow.spark_sql.queries.frames import framed
 from deltaarrow.spark_sql.queries.made_variants import is_made
 from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
+from deltaarrow.spark_sql.rows import is_query
 from deltaarrow.spark_sql.scope import Fields
 from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.tree_reading import names_of

@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.operators import all_of, compare
 from deltaarrow.spark_sql.placing import placed_at
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, is_query
+from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.made_variants import marked
@@ -29,6 +29,7 @@ from deltaarrow.spark_sql.queries.sampling import sampled
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
 from deltaarrow.spark_sql.registry import find_function
+from deltaarrow.spark_sql.rows import is_query
 from deltaarrow.spark_sql.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
 
 if TYPE_CHECKING:

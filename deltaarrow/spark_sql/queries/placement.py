@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, walk
-from deltaarrow.spark_sql.queries.blocks import AS_IS, is_query
+from deltaarrow.spark_sql.queries.blocks import AS_IS
+from deltaarrow.spark_sql.rows import is_query
 
 __all__ = ["ensure_joining", "ensure_of_groups", "ensure_ordering"]
 

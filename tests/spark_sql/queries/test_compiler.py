@@ -200,6 +200,11 @@ def test_a_recursive_query_has_a_greatest_level_and_a_greatest_number_of_rows():
 # --- settings and refusals ---
 
 
+def test_a_long_expression_stands_beside_a_subquery():
+    text = "SELECT id FROM t WHERE get_json_object(s, '$.a') = 'x' OR id IN (SELECT id FROM u) ORDER BY id"
+    assert run_here(text)[1]["id"].to_pylist() == [1, 2, 4]
+
+
 def test_time_without_a_zone_is_a_parameter_in_utc_alone():
     compile_query("SELECT ?", Known(), [datetime.datetime(2024, 7, 1)])
     with in_time_zone(parse_time_zone("Europe/Berlin")):
