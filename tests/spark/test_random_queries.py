@@ -4,11 +4,21 @@ from collections import Counter
 
 import pytest
 
-from tests.support.query_comparison import Comparison, OneNodeQueries, SparkQueries, compare, random_texts
+from tests.support.query_comparison import (
+    Comparison,
+    OneNodeQueries,
+    SailQueries,
+    SparkQueries,
+    compare,
+    random_texts,
+    second_opinions,
+)
+from tests.support.sail import running_sail
 
 pytestmark = [pytest.mark.spark]
 
 _SEEDS = 250
+_SEEDS_ON_SAIL = 25
 _OF_A_SEED = 40
 _MOST_REFUSED = 0.05
 
@@ -34,3 +44,20 @@ def test_many_random_queries(spark, tmp_path):
     assert [str(each) for each in found if each.outcome == "different"] == []
     assert outcomes["refused"] < _MOST_REFUSED * len(found)
     assert outcomes["equal"] > (1 - 3 * _MOST_REFUSED) * len(found)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_sail_is_a_second_opinion(spark, tmp_path, capsys):
+    """Of queries on which Spark and this package agree; a report, in which Spark stays the judge."""
+    pytest.importorskip("pysail", reason="Sail comes with `pip install pysail`")
+    outcomes = Counter()
+    with running_sail(tmp_path / "sail") as session:
+        for seed in range(_SEEDS_ON_SAIL):
+            found = comparisons(spark, tmp_path, seed, _OF_A_SEED)
+            opinions = second_opinions(found, SailQueries(session, seed))
+            assert len(opinions) == sum(each.outcome == "equal" for each in found)
+            outcomes.update(each.outcome for each in opinions)
+    with capsys.disabled():
+        print(f"\nSail on queries that Spark and this package answer alike: {dict(outcomes)}")
+    assert outcomes.keys() <= {"equal", "different", "refused"}

@@ -1,7 +1,8 @@
 """Random queries on several engines: `compare` tells which results are not Spark's.
 
 ``python -m tests.support.query_comparison FIRST LAST`` compares the queries of some seeds
-and shows what differs.
+and shows what differs. With ``--sail`` it also shows what Sail makes of the queries of which
+Spark and this package make the same.
 """
 
 import itertools
@@ -9,8 +10,9 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,21 +20,34 @@ import duckdb
 import pyarrow as pa
 
 import deltaarrow
-from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from deltaarrow.errors import ConstraintViolationError, DeltaError, UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from tests.support.queries import compared
 from tests.support.random_rows import random_tables
 from tests.support.random_spark_queries import RandomQueries
+from tests.support.sail import running_sail
 from tests.support.spark import running_spark
 from tests.support.sql_scripts import spark_type
 
-__all__ = ["Comparison", "OneNodeQueries", "QueryEngine", "SparkQueries", "compare", "random_texts"]
+__all__ = [
+    "Comparison",
+    "OneNodeQueries",
+    "QueryEngine",
+    "SailQueries",
+    "SparkQueries",
+    "compare",
+    "random_texts",
+    "second_opinions",
+]
 
 Rows = list[tuple[str, ...]]
 """The types of a result's columns, then its rows, sorted."""
 
 _UNSUPPORTED = "unsupported: "
-_OF_ROWS = (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException)
+_OF_ROWS = (
+    *(duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException),
+    ConstraintViolationError,
+)
 """Raised for a value that cannot be computed. Spark may have no need of the value, and give rows."""
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
@@ -98,6 +113,22 @@ def compare(seed: int, texts: Sequence[str], engine: QueryEngine, spark: QueryEn
     for group in (together, *alone):
         wanted |= zip(group, spark.results(group), strict=True)
     return [Comparison(seed, text, found[text], wanted[text]) for text in found]
+
+
+def second_opinions(found: Sequence[Comparison], other: QueryEngine) -> list[Comparison]:
+    """What another engine makes of the queries of a seed that were equal."""
+    known = {each.text: each.wanted for each in found if each.outcome == "equal"}
+    return compare(found[0].seed, list(known), other, _KnownQueries(known))
+
+
+@dataclass(frozen=True)
+class _KnownQueries:
+    """The results of an engine that ran before."""
+
+    known: Mapping[str, Result]
+
+    def results(self, texts: Sequence[str]) -> list[Result]:
+        return [self.known[text] for text in texts]
 
 
 def _told(result: Result) -> str:
@@ -192,21 +223,39 @@ class SparkQueries:
         self._session.conf.unset(_ADAPTIVE)
 
 
-def main(seeds: Iterable[int], count: int = 40) -> None:
+class SailQueries(SparkQueries):
+    """Sail, through a session of Spark Connect; it counts as refusing whatever it fails on."""
+
+    def results(self, texts: Sequence[str]) -> list[Result]:
+        return [replace(each, is_refused=each.error is not None) for each in map(self._result, texts)]
+
+
+def main(seeds: Iterable[int], *, with_sail: bool, count: int = 40) -> None:
     """Compare with a Spark session of its own, and show what is not equal."""
-    outcomes: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder, running_spark(Path(folder)) as session:
+    outcomes, on_sail = Counter[str](), Counter[str]()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        session = stack.enter_context(running_spark(folder))
+        sail = stack.enter_context(running_sail(folder / "sail")) if with_sail else None
         for seed in seeds:
-            engine, spark = OneNodeQueries(Path(folder) / str(seed), seed), SparkQueries(session, seed)
-            for each in compare(seed, random_texts(seed, count), engine, spark):
-                outcomes[each.outcome] += 1
-                if each.outcome not in ("equal", "failed in both"):
-                    print(each, flush=True)
+            engine, spark = OneNodeQueries(folder / str(seed), seed), SparkQueries(session, seed)
+            found = compare(seed, random_texts(seed, count), engine, spark)
+            _show(found, outcomes)
             engine.close()
             spark.close()
             print(seed, dict(outcomes), flush=True)
+            if sail is not None:
+                _show(second_opinions(found, SailQueries(sail, seed)), on_sail)
+                print(seed, "on Sail", dict(on_sail), flush=True)
+
+
+def _show(found: Iterable[Comparison], outcomes: Counter[str]) -> None:
+    for each in found:
+        outcomes[each.outcome] += 1
+        if each.outcome not in ("equal", "failed in both"):
+            print(each, flush=True)
 
 
 if __name__ == "__main__":
-    first, last = map(int, sys.argv[1:])
-    main(range(first, last))
+    *options, first, last = sys.argv[1:]
+    main(range(int(first), int(last)), with_sail="--sail" in options)
