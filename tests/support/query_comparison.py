@@ -173,9 +173,8 @@ class OneNodeQueries:
 
 def write_with_vectors(path: Path, table: pa.Table, partition: str) -> None:
     """Write a table of two commits, whose files had one more row each before a deletion vector."""
-    gone = pa.table(
-        {field.name: pa.nulls(1, field.type) for field in table.schema} | {"r": pa.array([-1], pa.int32())}
-    )
+    gone = _one_of_nulls(table.schema)
+    gone = gone.set_column(gone.schema.get_field_index("r"), "r", pa.array([-1], pa.int32()))
     half = table.num_rows // 2
     properties = {"delta.enableDeletionVectors": "true"}
     for rows in (table.slice(0, half), table.slice(half)):
@@ -186,6 +185,11 @@ def write_with_vectors(path: Path, table: pa.Table, partition: str) -> None:
     deltaarrow.DeltaTable(path).delete("r = -1")
 
 
+def _one_of_nulls(schema: pa.Schema) -> pa.Table:
+    """A table of one row, in which everything is NULL."""
+    return pa.table({field.name: pa.nulls(1, field.type) for field in schema})
+
+
 class SparkQueries:
     """A Spark session with the tables as temporary views; Spark Connect takes the same calls."""
 
@@ -193,7 +197,9 @@ class SparkQueries:
         self._session = session
         session.conf.set(_ADAPTIVE, "false")
         for name, table in random_tables(seed).items():
-            rows = session.createDataFrame(table)
+            # Spark Connect takes no table without rows.
+            given = table if table.num_rows else _one_of_nulls(table.schema)
+            rows = session.createDataFrame(given).where(f"{table.num_rows} > 0")
             # The session takes times without a zone for times in its own, UTC.
             rows = rows.withColumn("z", rows["z"].cast("timestamp_ntz"))
             rows.createOrReplaceTempView(name)
