@@ -32,7 +32,6 @@ SELECT bit_count(255), hex(255), factorial(5);
 --| bit_count(255) int, hex(255) string, factorial(5) bigint
 --| 8, 'FF', 120
 
---? one node: conv is not there
 SELECT conv('ff', 16, 10);
 --| conv(ff, 16, 10) string
 --| '255'
