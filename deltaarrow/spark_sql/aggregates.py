@@ -25,6 +25,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
+from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import half_up, unscaled
 from deltaarrow.spark_sql.row_statistics import (
@@ -190,9 +191,12 @@ def _mean_of_pairs(place: int) -> Callable[..., Node]:
 
 def _extreme(name: str) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
-        ensure_ordered(operand.type, name)
-        made = RowsCall(rows, (operand,))
-        return made.node(name, operand.type, made.sql(name))
+        key = in_order(operand, name)
+        if key == operand:
+            made = RowsCall(rows, (operand,))
+            return made.node(name, operand.type, made.sql(name))
+        made = RowsCall(rows, (operand, key))
+        return made.node(name, operand.type, made.sql(f"arg_{name}", "{0}, {1}"))
 
     return bind
 
@@ -262,8 +266,7 @@ def _by(name: str) -> Callable[..., Node]:
     """``max_by`` and ``min_by``: the value of the row with the greatest or least key that is not NULL."""
 
     def bind(rows: Rows, operand: Node, key: Node) -> Node:
-        ensure_ordered(key.type, f"{name}_by")
-        made = RowsCall(rows, (operand, key))
+        made = RowsCall(rows, (operand, in_order(key, f"{name}_by")))
         return made.node(f"{name}_by", operand.type, made.sql(f"arg_{name}_null", "{0}, {1}"))
 
     return bind
@@ -314,8 +317,8 @@ AGGREGATES = (
     Aggregate(("count",), "*, or [DISTINCT] value, ...", (0, None), _count),
     Aggregate(("sum",), "[DISTINCT] number", (1, 1), _total("sum")),
     Aggregate(("avg", "mean"), "[DISTINCT] number", (1, 1), _mean("avg")),
-    Aggregate(("min",), "value", (1, 1), _extreme("min"), "not of nested values"),
-    Aggregate(("max",), "value", (1, 1), _extreme("max"), "not of nested values"),
+    Aggregate(("min",), "value", (1, 1), _extreme("min")),
+    Aggregate(("max",), "value", (1, 1), _extreme("max")),
     Aggregate(("first", "first_value", "any_value"), "value[, ignore_nulls]", (1, 2), _edge("first")),
     Aggregate(("last", "last_value"), "value[, ignore_nulls]", (1, 2), _edge("last")),
     Aggregate(("collect_list", "array_agg"), "[DISTINCT] value", (1, 1), _collect("collect_list")),
@@ -329,8 +332,8 @@ AGGREGATES = (
     Aggregate(("percentile_cont",), "share", (1, 1), percentile_within("cont"), "a literal share"),
     Aggregate(("percentile_disc",), "share", (1, 1), percentile_within("disc"), "a literal share"),
     Aggregate(("mode",), "value", (1, 1), _mode, "not of nested values"),
-    Aggregate(("max_by",), "value, key", (2, 2), _by("max"), "not by nested values"),
-    Aggregate(("min_by",), "value, key", (2, 2), _by("min"), "not by nested values"),
+    Aggregate(("max_by",), "value, key", (2, 2), _by("max")),
+    Aggregate(("min_by",), "value, key", (2, 2), _by("min")),
     Aggregate(("bit_and",), "integer", (1, 1), _bits("bit_and")),
     Aggregate(("bit_or",), "integer", (1, 1), _bits("bit_or")),
     Aggregate(("bit_xor",), "integer", (1, 1), _bits("bit_xor")),

@@ -10,6 +10,7 @@ from deltaarrow.spark_sql.forms import given, let, limited
 from deltaarrow.spark_sql.function import Function, as_integer, same_type
 from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.nested import with_elements
+from deltaarrow.spark_sql.nested_order import ordered_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.time_zones import TimeZone, zone_of
@@ -25,11 +26,12 @@ from deltaarrow.spark_sql.types import (
     TIMESTAMPS,
     VARIANT,
     VOID,
+    mixes_text,
     sql_type,
     type_name,
 )
 
-__all__ = ["FUNCTIONS", "array_sort", "mixes_text"]
+__all__ = ["FUNCTIONS", "array_sort"]
 
 _MOST_ELEMENTS = 10_000_000
 _MOST_NULLS = 10_000
@@ -40,11 +42,6 @@ _NO_SUCH = raising(
 )
 _NO_START = raising("INVALID_PARAMETER_VALUE.START", "slice begins at 0, but the first element has index 1")
 _NEGATIVE = raising("INVALID_PARAMETER_VALUE.LENGTH", "slice of a negative length")
-
-
-def mixes_text(one: DataType, other: DataType) -> bool:
-    """Whether one of two types is text and the other is not, which Spark would cast."""
-    return (one == STRING) != (other == STRING) and VOID not in (one, other)
 
 
 def _element_type(array: Node, name: str) -> DataType:
@@ -157,18 +154,18 @@ def _overlap(one: Node, other: Node) -> Node:
 
 def _sorted(array: Node, order: str, nulls: str, name: str) -> Node:
     item = _element_type(array, name)
-    _ensure_sortable(item, name)
-    sql = f"list_sort({{0}}, '{order}', 'NULLS {nulls}')"
-    if item in (FLOAT, DOUBLE):
-        # Sorting itself loses the sign of zeros, of which the first stays first.
-        place = "i" if order == "ASC" else "-i"
-        known = "list_filter(range(1, len(xs) + 1), lambda i: xs[i] IS NOT NULL)"
-        keys = (
-            f"list_sort(list_transform({known}, lambda i: struct_pack(x := xs[i], i := {place})), '{order}')"
-        )
-        parts = [f"list_transform({keys}, lambda k: xs[abs(k.i)])", "list_filter(xs, lambda x: x IS NULL)"]
-        sql = let(f"list_concat({', '.join(parts[:: 1 if nulls == 'LAST' else -1])})", xs="{0}")
-    return call(name, (array,), array.type, given(sql))
+    is_nested = not isinstance(item, PrimitiveType)
+    if not is_nested:
+        _ensure_sortable(item, name)
+    if not is_nested and item not in (FLOAT, DOUBLE):
+        return call(name, (array,), array.type, given(f"list_sort({{0}}, '{order}', 'NULLS {nulls}')"))
+    # Sorting itself loses the sign of zeros, of which the first stays first.
+    place = "i" if order == "ASC" else "-i"
+    known = "list_filter(range(1, len(xs) + 1), lambda i: xs[i] IS NOT NULL)"
+    keys = f"list_sort(list_transform({known}, lambda i: struct_pack(x := ks[i], i := {place})), '{order}')"
+    parts = [f"list_transform({keys}, lambda k: xs[abs(k.i)])", "list_filter(xs, lambda x: x IS NULL)"]
+    sql = let(f"list_concat({', '.join(parts[:: 1 if nulls == 'LAST' else -1])})", xs="{0}", ks="{1}")
+    return call(name, (array, ordered_elements(array, name)), array.type, given(sql))
 
 
 def _sort_array(array: Node, ascending: Node | None = None) -> Node:
@@ -206,6 +203,9 @@ def _joined(array: Node, separator: Node, missing: Node | None = None) -> Node:
 def _extreme(name: str) -> Callable[[Node], Node]:
     def bind(array: Node) -> Node:
         item = _element_type(array, f"array_{name}")
+        if not isinstance(item, PrimitiveType):
+            ordered = _sorted(array, "ASC" if name == "min" else "DESC", "LAST", f"array_{name}")
+            return call(f"array_{name}", (ordered,), item, "{0}[1]")
         _ensure_sortable(item, f"array_{name}")
         if item in (FLOAT, DOUBLE):
             # Of two zeros, Spark takes the first.
@@ -380,10 +380,10 @@ FUNCTIONS = (
     Function(("array_intersect",), "array, array", (2, 2), _intersect),
     Function(("array_except",), "array, array", (2, 2), _except),
     Function(("arrays_overlap",), "array, array", (2, 2), _overlap),
-    Function(("sort_array",), "array[, ascending]", (1, 2), _sort_array, "not of nested values"),
+    Function(("sort_array",), "array[, ascending]", (1, 2), _sort_array),
     Function(("array_join",), "array, separator[, for_null]", (2, 3), _joined),
-    Function(("array_min",), "array", (1, 1), _extreme("min"), "not of nested values"),
-    Function(("array_max",), "array", (1, 1), _extreme("max"), "not of nested values"),
+    Function(("array_min",), "array", (1, 1), _extreme("min")),
+    Function(("array_max",), "array", (1, 1), _extreme("max")),
     Function(("array_repeat",), "value, count", (2, 2), _copies),
     Function(("array_remove",), "array, value", (2, 2), _removed),
     Function(("array_append",), "array, value", (2, 2), _appended),

@@ -10,6 +10,8 @@ from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
+from deltaarrow.spark_sql.nested import leaf_types
+from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, refused, walk
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
@@ -24,7 +26,9 @@ from deltaarrow.spark_sql.types import (
     as_decimal,
     decimal_of,
     decimal_type,
+    has_same_shape,
     is_numeric,
+    mixes_text,
     sql_type,
     type_name,
     wider_type,
@@ -145,7 +149,9 @@ def negative(operand: Node) -> Node:
 
 def compare(left: Node, right: Node, operator: str) -> Node:
     """A comparison: NaN equals itself and is the greatest number, zeros are equal, text goes by bytes."""
-    left, right = _comparable(left, right, operator)
+    left, right = _comparable(left, right)
+    if operator in _BY_ORDER:
+        left, right = (in_order(each, "a comparison") for each in (left, right))
     sql = f"({{0}} {operator} {{1}})"
     if _is_fixed(left) or _is_fixed(right):
         # DuckDB rewrites i + 1 > 0 to i > -1, which cannot overflow, so the operand is computed first.
@@ -172,8 +178,8 @@ def is_in(operand: Node, values: tuple[Node, ...]) -> Node:
     """``IN``: whether the operand equals one of the values; NULL if that depends on a NULL."""
     if not values:
         raise SchemaMismatchError("[INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE] IN () has no values")
-    nodes, common = same_type((operand, *values))
-    _ensure_comparable(common, "=")
+    nodes, common = same_type((operand, *(_named_like(operand, each) for each in values)))
+    _ensure_comparable(common)
     places = [f"{{{place}}}" for place in range(1, len(nodes))]
     sql = f"{{0}} IN ({', '.join(places)})"
     if any(node.can_fail for node in nodes[1:]):
@@ -270,13 +276,16 @@ def _as_decimal(node: Node) -> Node:
     return cast(node, decimal_type(*digits))
 
 
-def _comparable(left: Node, right: Node, operator: str) -> tuple[Node, Node]:
+def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
     one_decimal = (decimal_of(left.type) is None) != (decimal_of(right.type) is None)
     if one_decimal and (left.type in INTEGRAL or right.type in INTEGRAL):
         left, right = _as_decimal(left), _as_decimal(right)
+    right = _named_like(left, right)
     try:
         common = wider_type(left.type, right.type)
-        _ensure_comparable(common, operator)
+        _ensure_comparable(common)
+        if common not in (left.type, right.type) and _mix_texts(left.type, right.type):
+            raise refused(f"a comparison of {type_name(left.type)} and {type_name(right.type)}")
     except UnsupportedFeatureError as error:
         names = [f"`{'.'.join(each.path)}`" for each in (left, right) if isinstance(each, ColumnRef)]
         if not names:
@@ -285,12 +294,20 @@ def _comparable(left: Node, right: Node, operator: str) -> tuple[Node, Node]:
     return cast(left, common), cast(right, common)
 
 
-def _ensure_comparable(data_type: DataType, operator: str) -> None:
-    """Refuse maps, variants and the order of nested values, whose NULLs are first in Spark, not in DuckDB."""
-    is_nested = not isinstance(data_type, PrimitiveType)
-    has_no_equality = any(isinstance(each, MapType) or each == VARIANT for each in types_within(data_type))
-    if has_no_equality or (is_nested and operator in _BY_ORDER):
-        raise refused(f"a comparison of {type_name(data_type)} by {operator}")
+def _ensure_comparable(data_type: DataType) -> None:
+    if any(isinstance(each, MapType) or each == VARIANT for each in types_within(data_type)):
+        raise refused(f"a comparison of {type_name(data_type)}")
+
+
+def _named_like(one: Node, other: Node) -> Node:
+    """The other operand, with the names that the first one has in structs; they are compared by position."""
+    return cast(other, one.type) if has_same_shape(one.type, other.type, by_name=False) else other
+
+
+def _mix_texts(one: DataType, other: DataType) -> bool:
+    """Whether texts and other values meet inside of nested values, where Spark casts neither."""
+    is_nested = not isinstance(one, PrimitiveType) and not isinstance(other, PrimitiveType)
+    return is_nested and any(map(mixes_text, leaf_types(one), leaf_types(other)))
 
 
 def _is_fixed(node: Node) -> bool:

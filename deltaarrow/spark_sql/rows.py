@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 from deltaarrow.spark_sql.types import VARIANT, type_name
 
@@ -121,8 +122,7 @@ class RowsCall:
         """The ``ORDER BY`` of these keys, empty without any."""
         listed = []
         for each in keys:
-            ensure_ordered(each.node.type, "ORDER BY")
-            self._operands.append(each.node)
+            self._operands.append(in_order(each.node, "ORDER BY"))
             listed.append(each.sql(len(self._operands) - 1))
         return f" ORDER BY {', '.join(listed)}" if listed else ""
 

@@ -28,6 +28,7 @@ __all__ = [
     "decimal_type",
     "has_same_shape",
     "is_numeric",
+    "mixes_text",
     "native_sql_type",
     "sql_type",
     "type_name",
@@ -122,18 +123,25 @@ def is_numeric(data_type: DataType) -> bool:
     return data_type in _RANK or decimal_of(data_type) is not None
 
 
-def has_same_shape(one: DataType, other: DataType) -> bool:
-    """Whether two types differ only in nullability and field metadata."""
+def has_same_shape(one: DataType, other: DataType, *, by_name: bool = True) -> bool:
+    """Whether two types differ only in nullability, field metadata and, unless `by_name`, names of fields."""
     if isinstance(one, StructType) and isinstance(other, StructType):
-        return one.names == other.names and all(
-            has_same_shape(a.type, b.type) for a, b in zip(one.fields, other.fields, strict=True)
+        pairs = zip(one.fields, other.fields, strict=False)
+        return len(one.fields) == len(other.fields) and all(
+            (not by_name or a.name == b.name) and has_same_shape(a.type, b.type, by_name=by_name)
+            for a, b in pairs
         )
     if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return has_same_shape(one.element_type, other.element_type)
+        return has_same_shape(one.element_type, other.element_type, by_name=by_name)
     if isinstance(one, MapType) and isinstance(other, MapType):
-        keys = has_same_shape(one.key_type, other.key_type)
-        return keys and has_same_shape(one.value_type, other.value_type)
+        keys = has_same_shape(one.key_type, other.key_type, by_name=by_name)
+        return keys and has_same_shape(one.value_type, other.value_type, by_name=by_name)
     return one == other
+
+
+def mixes_text(one: DataType, other: DataType) -> bool:
+    """Whether one of two types is text and the other is not, which Spark would cast."""
+    return (one == STRING) != (other == STRING) and VOID not in (one, other)
 
 
 def wider_type(left: DataType, right: DataType) -> DataType:

@@ -77,3 +77,12 @@ SELECT sum(CAST(9223372036854775807 AS BIGINT)) FROM range(2);
 SELECT try_sum(CAST(9223372036854775807 AS BIGINT)), try_avg(id) FROM range(2);
 --| try_sum(CAST(9223372036854775807 AS BIGINT)) bigint, try_avg(id) double
 --| NULL, 0.5
+
+SELECT k, max(struct(n, s)) AS greatest, min(struct(n, s)).s AS of_least, max(array(n, 1)) AS arrays, max_by(s, struct(n, k)) AS by_two FROM VALUES (1, 'a', 10), (1, 'b', NULL), (1, 'c', 5), (2, 'd', NULL) AS t(k, s, n) GROUP BY k;
+--| k int, greatest struct<n:int,s:string>, of_least string, arrays array<int>, by_two string
+--| 1, {n: 10, s: 'a'}, 'b', [10, 1], 'a'
+--| 2, {n: NULL, s: 'd'}, 'd', [NULL, 1], 'd'
+
+SELECT sort_array(collect_list(struct(n, s))) AS sorted, array_max(collect_list(struct(n, s))).s AS last FROM VALUES ('a', 10), ('b', NULL), ('c', 5) AS t(s, n);
+--| sorted array<struct<n:int,s:string>>, last string
+--| [{n: NULL, s: 'b'}, {n: 5, s: 'c'}, {n: 10, s: 'a'}], 'a'

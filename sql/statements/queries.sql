@@ -76,3 +76,9 @@ SELECT id FROM t EXCEPT SELECT 1 UNION ALL SELECT 9;
 --| 3
 --| 4
 --| 9
+
+SELECT s, struct(n, s) < struct(6, 'z') AS is_less, rank() OVER (ORDER BY struct(n, s) DESC) AS place FROM VALUES ('a', 10), ('b', NULL), ('c', 5) AS t(s, n) ORDER BY array(n, 1), s;
+--| s string, is_less boolean, place int
+--| 'b', true, 3
+--| 'c', true, 2
+--| 'a', false, 1

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import PrimitiveType
 from deltaarrow.spark_sql.aggregates import Order
+from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.constants import constant_value
@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_p
 from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.placement import ensure_ordering
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
-from deltaarrow.spark_sql.types import INTEGER, VARIANT, type_name
+from deltaarrow.spark_sql.types import INTEGER
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -48,10 +48,7 @@ def bound_order(tree: "exp.Expr", output: Sequence[tuple[str, Node]], binding: B
     else:
         over = replace(binding, first=names, subquery=_in_order(binding.subquery))
         found = [_order(each, _key(each.this, output, over)) for each in order.expressions]
-    for each in found:
-        if not isinstance(each.node.type, PrimitiveType) or each.node.type == VARIANT:
-            raise refused(f"ORDER BY of {type_name(each.node.type)}")
-    return found
+    return [replace(each, node=in_order(each.node, "ORDER BY")) for each in found]
 
 
 def _in_order(bind_subquery: BindSubquery) -> BindSubquery:

@@ -236,7 +236,6 @@ def test_time_without_a_zone_is_a_parameter_in_utc_alone():
         ("SELECT s:a.b FROM t", "a part of string, which is no variant"),
         ("SELECT explode(ar) + 1 FROM n", "explode"),
         ("SELECT count(*), explode(ar) FROM n", "a generator beside an aggregate"),
-        ("SELECT id FROM n ORDER BY ar", "ORDER BY"),
         ("SELECT mp, count(*) FROM n GROUP BY mp", "GROUP BY"),
         ("SELECT DISTINCT mp FROM n", "DISTINCT"),
         ("INSERT INTO t SELECT 1", "INSERT"),
