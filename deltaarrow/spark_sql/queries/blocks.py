@@ -162,6 +162,8 @@ class Writer:
             value = constant_value(node, self._now_ms, "a comparison")
         except DeltaError:
             return node  # It raises on the rows that reach it.
+        if isinstance(value, str) and "\0" in value:
+            return node  # No literal holds this character.
         if isinstance(value, datetime.datetime):
             value = value.replace(tzinfo=None)
         return Constant(value, node.type, folded=True)

@@ -205,6 +205,10 @@ def test_a_long_expression_stands_beside_a_subquery():
     assert run_here(text)[1]["id"].to_pylist() == [1, 2, 4]
 
 
+def test_a_column_is_compared_with_a_computed_null_character():
+    assert run_here("SELECT id FROM t WHERE s > chr(0) AND id < 3 ORDER BY id")[1]["id"].to_pylist() == [1, 2]
+
+
 def test_time_without_a_zone_is_a_parameter_in_utc_alone():
     compile_query("SELECT ?", Known(), [datetime.datetime(2024, 7, 1)])
     with in_time_zone(parse_time_zone("Europe/Berlin")):
