@@ -192,7 +192,7 @@ def _mean_of_pairs(place: int) -> Callable[..., Node]:
 def _extreme(name: str) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
         key = in_order(operand, name)
-        if key == operand:
+        if key is operand:
             made = RowsCall(rows, (operand,))
             return made.node(name, operand.type, made.sql(name))
         made = RowsCall(rows, (operand, key))

@@ -154,12 +154,10 @@ def _overlap(one: Node, other: Node) -> Node:
 
 def _sorted(array: Node, order: str, nulls: str, name: str) -> Node:
     item = _element_type(array, name)
-    is_nested = not isinstance(item, PrimitiveType)
-    if not is_nested:
+    if isinstance(item, PrimitiveType) and item not in (FLOAT, DOUBLE):
         _ensure_sortable(item, name)
-    if not is_nested and item not in (FLOAT, DOUBLE):
         return call(name, (array,), array.type, given(f"list_sort({{0}}, '{order}', 'NULLS {nulls}')"))
-    # Sorting itself loses the sign of zeros, of which the first stays first.
+    # Sorting itself loses the sign of zeros, and nested values go by others. The first of equals stays first.
     place = "i" if order == "ASC" else "-i"
     known = "list_filter(range(1, len(xs) + 1), lambda i: xs[i] IS NOT NULL)"
     keys = f"list_sort(list_transform({known}, lambda i: struct_pack(x := ks[i], i := {place})), '{order}')"
