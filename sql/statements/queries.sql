@@ -82,3 +82,8 @@ SELECT s, struct(n, s) < struct(6, 'z') AS is_less, rank() OVER (ORDER BY struct
 --| 'b', true, 3
 --| 'c', true, 2
 --| 'a', false, 1
+
+SELECT struct(1 AS a, 'x' AS b) AS s UNION SELECT struct(2 AS c, 'y' AS d) UNION SELECT named_struct('b', 1, 'a', 'x');
+--| s struct<a:int,b:string>
+--| {a: 1, b: 'x'}
+--| {a: 2, b: 'y'}

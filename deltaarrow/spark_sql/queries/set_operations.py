@@ -84,7 +84,7 @@ def _combined(context: Context, queries: Sequence[Query], word: str) -> Query:
 
 
 def _wider(one: DataType, other: DataType, word: str) -> DataType:
-    if has_same_shape(one, other):
+    if has_same_shape(one, other, by_name=not word.startswith("UNION")):
         return one
     try:
         return wider_type(one, other)
