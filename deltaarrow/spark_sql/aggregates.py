@@ -31,6 +31,7 @@ from deltaarrow.spark_sql.operators import half_up, unscaled
 from deltaarrow.spark_sql.row_statistics import (
     MOMENTS,
     PAIRS,
+    approximate,
     bind_moment,
     bind_pair,
     median,
@@ -329,6 +330,13 @@ AGGREGATES = (
     Aggregate(("regr_avgy",), "number, number", (2, 2), _mean_of_pairs(0)),
     Aggregate(("median",), "number", (1, 1), median),
     Aggregate(("percentile",), "number, share or array of shares", (2, 2), percentile, "literal shares"),
+    Aggregate(
+        ("percentile_approx", "approx_percentile"),
+        "value, share or array of shares[, accuracy]",
+        (2, 3),
+        approximate,
+        "literal shares; exact, so within Spark's accuracy",
+    ),
     Aggregate(("percentile_cont",), "share", (1, 1), percentile_within("cont"), "a literal share"),
     Aggregate(("percentile_disc",), "share", (1, 1), percentile_within("disc"), "a literal share"),
     Aggregate(("mode",), "value", (1, 1), _mode, "not of nested values"),

@@ -10,12 +10,22 @@ from deltaarrow.schema import ArrayType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.forms import let
+from deltaarrow.spark_sql.function import literal_integer
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.rows import Rows, RowsCall
-from deltaarrow.spark_sql.types import DOUBLE, LONG
+from deltaarrow.spark_sql.types import DATE, DOUBLE, LONG, TIMESTAMPS, decimal_of, type_name
 
-__all__ = ["MOMENTS", "PAIRS", "bind_moment", "bind_pair", "median", "percentile", "percentile_within"]
+__all__ = [
+    "MOMENTS",
+    "PAIRS",
+    "approximate",
+    "bind_moment",
+    "bind_pair",
+    "median",
+    "percentile",
+    "percentile_within",
+]
 
 MOMENTS = (
     ("stddev_samp", "stddev", "std"),
@@ -130,6 +140,40 @@ def percentile_within(kind: str) -> Callable[..., Node]:
         return _percentile(name, plain, key.node, shares, is_list=is_list, descending=key.descending)
 
     return bind
+
+
+def approximate(rows: Rows, operand: Node, share: Node, accuracy: Node | None = None) -> Node:
+    """``percentile_approx``: the least value that a share of all does not exceed, which is exact here."""
+    name = "percentile_approx"
+    shares, is_list = _shares(share, name)
+    parts = 10_000 if accuracy is None else literal_integer(accuracy, "the accuracy of percentile_approx")
+    if parts < 1:
+        raise refused(f"{name} with the accuracy {parts}")
+    if operand.type not in (DATE, *TIMESTAMPS):
+        operand = as_number(operand, name)
+    digits = decimal_of(operand.type)
+    if digits is not None and digits[0] > _DOUBLE_DIGITS:
+        raise refused(f"{name} of {type_name(operand.type)}, which Spark rounds to a double,")
+    value = "x"
+    if operand.type == LONG:
+        # Spark keeps all values as doubles.
+        double = "CAST(x AS DOUBLE)"
+        value = f"CASE WHEN {double} >= {2**63} THEN {2**63 - 1} ELSE CAST({double} AS BIGINT) END"
+    made = RowsCall(rows, (operand,))
+    listed = made.sql("list", "{0} ORDER BY {0}", "{0} IS NOT NULL")
+    found = ", ".join(let(value, x=f"xs[{_rank(each, parts)}]") for each in shares)
+    sql = let(f"CASE WHEN len(xs) > 0 THEN {f'[{found}]' if is_list else found} END", xs=listed)
+    return made.node(name, ArrayType(operand.type, contains_null=False) if is_list else operand.type, sql)
+
+
+_DOUBLE_DIGITS = 15
+
+
+def _rank(share: float, parts: int) -> str:
+    """The place of a share among ordered values; one that is near an end of all is at the end."""
+    if share <= 1 / parts:
+        return "1"
+    return "len(xs)" if share >= 1 - 1 / parts else f"CAST(ceil(len(xs) * {share!r}::DOUBLE) AS BIGINT)"
 
 
 def _shares(share: Node, name: str) -> tuple[list[float], bool]:

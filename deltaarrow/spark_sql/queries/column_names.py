@@ -57,7 +57,7 @@ _UPPER = frozenset(
 )
 """Functions whose names Spark prints in upper case."""
 
-_OTHER_NAMES = {"array_agg": "collect_list", "dateadd": "date_add"}
+_OTHER_NAMES = {"array_agg": "collect_list", "dateadd": "date_add", "random": "rand"}
 _DEFAULTS = {
     "from_unixtime": ("yyyy-MM-dd HH:mm:ss",),
     "lag": ("1", "NULL"),
@@ -66,7 +66,9 @@ _DEFAULTS = {
     "lpad": ("", " "),
     "months_between": ("", "true"),
     "overlay": ("", "", "-1"),
+    "approx_percentile": ("", "10000"),
     "percentile": ("", "1"),
+    "percentile_approx": ("", "10000"),
     "position": ("", "1"),
     "regexp_extract": ("", "1"),
     "regexp_instr": ("", "0"),
