@@ -5,7 +5,8 @@ carries its SQL as a format string over them. Text of the user's expression occu
 a `ColumnRef`, which are quoted when rendered.
 
 The name of a call begins with `UNSTORED` if its value may differ from Spark's in the last digit, or may grow
-without a bound: such calls are for users' texts, and refused in expressions that tables store.
+without a bound: such calls are for users' texts, and refused in expressions that tables store. It begins with
+`VOLATILE` if each computation gives another value.
 """
 
 import functools
@@ -21,6 +22,7 @@ __all__ = [
     "NOW",
     "OWN_NAME",
     "UNSTORED",
+    "VOLATILE",
     "Call",
     "ColumnRef",
     "Constant",
@@ -30,6 +32,7 @@ __all__ = [
     "call",
     "ensure_storable",
     "escaped",
+    "is_volatile",
     "refused",
     "valued",
     "walk",
@@ -95,6 +98,7 @@ Node: TypeAlias = ColumnRef | Constant | Call
 
 NOW = "{now}"
 UNSTORED = "~"
+VOLATILE = "volatile "
 OWN_NAME = "let__"
 """Begins the variables in the SQL of a `Call`; rendering refuses columns whose names begin so."""
 
@@ -169,6 +173,11 @@ def ensure_storable(node: Node) -> None:
         if isinstance(each, Call) and each.name.startswith(UNSTORED):
             name = each.name[1:]
             raise refused(f"{name.upper() if name.isidentifier() else name}, which is for queries alone,")
+
+
+def is_volatile(node: Node) -> bool:
+    """Whether a node, or one below it, gives another value whenever it is computed."""
+    return any(isinstance(each, Call) and each.name.startswith(VOLATILE) for each in walk(node))
 
 
 def valued(node: Node) -> Iterator[ColumnRef]:

@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nested_order import in_order
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, refused, walk
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, is_volatile, refused, walk
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -311,7 +311,7 @@ def _mix_texts(one: DataType, other: DataType) -> bool:
 
 
 def _is_fixed(node: Node) -> bool:
-    return not any(isinstance(each, ColumnRef) for each in walk(node))
+    return not any(isinstance(each, ColumnRef) for each in walk(node)) and not is_volatile(node)
 
 
 def _in_turn(right: Node, sql: str) -> str:

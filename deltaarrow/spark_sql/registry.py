@@ -31,6 +31,7 @@ from deltaarrow.spark_sql.aggregates import AGGREGATES, Aggregate
 from deltaarrow.spark_sql.casts import cast_pairs
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.generators import GENERATORS, Generator
+from deltaarrow.spark_sql.volatile import VOLATILE_FUNCTIONS
 from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS, WindowFunction
 
 __all__ = ["CHAPTERS", "OPERATORS", "find_function", "render_function_tables"]
@@ -96,6 +97,7 @@ def render_function_tables() -> str:
         **CHAPTERS,
         "Aggregates, in queries": AGGREGATES,
         "Functions over windows, in queries": WINDOW_FUNCTIONS,
+        "Values at random and the numbers of rows, in queries": VOLATILE_FUNCTIONS,
         "Generators, in queries; each but `stack` with `_outer` behind its name too": GENERATORS,
     }
     for title, functions in tables.items():

@@ -15,6 +15,7 @@ from deltaarrow.spark_sql.nodes import (
     Expression,
     Node,
     Path,
+    is_volatile,
     refused,
     walk,
 )
@@ -86,7 +87,7 @@ def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
 
 
 def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
-    """The operands of long SQL to compute once, as the SQL of the call has them more than once.
+    """The operands to compute once, of long SQL or volatile, that the SQL of the call has more than once.
 
     An operand that can fail is one only if it comes first: others may stand in a branch that is not taken.
     The operands of a call over rows are of other rows than the call, so none of them can be named outside.
@@ -97,11 +98,14 @@ def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
     places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
     for place, sql in enumerate(operands):
         is_evaluated = not node.operands[place].can_fail or places[:1] == [place]
-        if len(sql) <= _LONG or places.count(place) < 2 or not is_evaluated:
+        if places.count(place) < 2:
             continue
         others = (*node.operands[:place], *node.operands[place + 1 :])
-        if not any(is_query(part) for each in others for part in walk(each)):
+        is_bound = is_evaluated and not any(is_query(part) for each in others for part in walk(each))
+        if is_bound and (len(sql) > _LONG or is_volatile(node.operands[place])):
             yield place
+        elif is_volatile(node.operands[place]):
+            raise refused(f"{node.name} of a value at random")
 
 
 def _literal(node: Constant) -> str:

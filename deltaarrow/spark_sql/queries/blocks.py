@@ -20,7 +20,18 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, PrimitiveType
 from deltaarrow.spark_sql.native import given_with_variants_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, escaped, valued, walk
+from deltaarrow.spark_sql.nodes import (
+    Call,
+    ColumnRef,
+    Constant,
+    Node,
+    Path,
+    call,
+    escaped,
+    is_volatile,
+    valued,
+    walk,
+)
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
@@ -272,4 +283,4 @@ def _parts(node: Node) -> Iterator[Node]:
 
 
 def _reads_rows(node: Node) -> bool:
-    return is_query(node) or is_window(node) or is_aggregate(node)
+    return is_query(node) or is_window(node) or is_aggregate(node) or is_volatile(node)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field
-from deltaarrow.spark_sql.aggregates import Order, Rows, Window, find_aggregate
+from deltaarrow.spark_sql.aggregates import Order, Rows, Window, find_aggregate, is_window
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
+from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, refused, walk
+from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, is_volatile, refused, walk
 from deltaarrow.spark_sql.operators import is_null
 from deltaarrow.spark_sql.placing import placed_at
 from deltaarrow.spark_sql.queries.blocks import as_is
@@ -41,6 +42,7 @@ from deltaarrow.spark_sql.types import (
     VOID,
     decimal_type,
 )
+from deltaarrow.spark_sql.volatile import find_volatile
 from deltaarrow.spark_sql.windows import find_window_function
 
 if TYPE_CHECKING:
@@ -79,6 +81,9 @@ _NO_WINDOW = {
     "WHERE": "WINDOW_FUNCTION_NOT_ALLOWED_IN_CLAUSE",
 }
 """Spark's class of errors for a function over a window, by the clause that takes none."""
+
+_TAKES_VOLATILE = frozenset({"the select list", "WHERE", "ORDER BY"})
+"""The clauses that are computed once for each row."""
 
 _OVER_ROWS = ("filter", "withingroup", "ignorenulls", "respectnulls")
 
@@ -171,6 +176,8 @@ class Binding:
                 raise SchemaMismatchError(
                     f"[AMBIGUOUS_LATERAL_COLUMN_ALIAS] several columns before are called `{names[0]}`"
                 )
+            if is_volatile(alias):
+                raise refused(f"`{names[0]}`, a value at random, in the select list that makes it,")
             return _named(alias, names[0])
         # As in Spark, a subquery reads columns of the query around it, but of none around that one.
         return None if self.columns.outer is None else self.columns.outer.find(names)
@@ -212,6 +219,9 @@ class Binding:
             return self._over_rows(node, bind, None)
         if find_window_function(name) is not None:
             raise SchemaMismatchError(f"[WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE] {name} needs OVER (...)")
+        volatile = find_volatile(name)
+        if volatile is not None:
+            return self._volatile(volatile, name, node)
         generator = find_generator(name)
         if generator is not None and generator.is_relation:
             raise SchemaMismatchError(f"[NOT_A_SCALAR_FUNCTION] {name} is a table function: write it in FROM")
@@ -220,6 +230,15 @@ class Binding:
                 raise SchemaMismatchError(f"[UNSUPPORTED_GENERATOR.OUTSIDE_SELECT] {name} cannot be in WHERE")
             raise refused(f"{name} inside an expression or outside the select list")
         return None
+
+    def _volatile(self, function: Function, name: str, node: "exp.Expr") -> Node:
+        """A call that DuckDB computes for each row, in its place."""
+        if self.clause not in _TAKES_VOLATILE or self._within:
+            raise refused(f"{name} in {self._within or self.clause}")
+        found = function(name, tuple(map(self.bind, node.expressions)))
+        if is_window(found) and not self.takes_windows:
+            raise self._misplaced(name, _NO_WINDOW)
+        return found
 
     def _rows(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         return self._over_rows(node, bind, None)
