@@ -7,8 +7,9 @@ import re
 
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 
-__all__ = ["attempted", "given", "java_text", "let", "limited", "raised_as"]
+__all__ = ["attempted", "given", "guarded", "java_text", "let", "limited", "raised_as"]
 
+_GUARD = re.compile(r"CASE WHEN \{0\} IS NULL(?: OR \{\d+\} IS NULL)* THEN NULL ELSE ")
 _ERROR = re.compile(r"error\((?:[^()']|'[^']*'|\([^()']*\))*\)")
 _LEAST_DOUBLES = {"5e-324": "4.9e-324", "1e-323": "9.9e-324"}
 _LEAST_FLOATS = {
@@ -37,6 +38,16 @@ def given(sql: str, count: int = 1) -> str:
     """SQL that is NULL if one of the first operands is, and is computed only otherwise."""
     nulls = " OR ".join(f"{{{place}}} IS NULL" for place in range(count))
     return f"CASE WHEN {nulls} THEN NULL ELSE {sql} END"
+
+
+def guarded(sql: str) -> int:
+    """The number of operands that `given` guards SQL against.
+
+    >>> guarded(given("{0} + {1}", 2))
+    2
+    """
+    found = _GUARD.match(sql)
+    return 0 if found is None else found[0].count(" IS NULL")
 
 
 def limited(sql: str, condition: str, what: str) -> str:

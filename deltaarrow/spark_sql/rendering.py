@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
-from deltaarrow.spark_sql.forms import let
+from deltaarrow.spark_sql.forms import given, guarded, let
 from deltaarrow.spark_sql.nodes import (
     OWN_NAME,
     Call,
@@ -77,19 +77,26 @@ def rendered(node: Node, columns: Mapping[Path, str], now: str = "NULL") -> str:
     assert isinstance(node, Call)
     operands = [rendered(operand, columns, now) for operand in node.operands]
     sql = node.sql if node.place is None else with_place(node.sql, node.place)
-    for place in _repeated(node, operands):
-        name = f"{OWN_NAME}long{place}"
-        sql = let(re.sub(rf"(?<!\{{)\{{{place}\}}(?!\}})", name, sql), **{name: f"{{{place}}}"})
+    for place in reversed([*_repeated(node, operands)]):
+        sql = _once(sql, place, has_guard=place < guarded(node.sql))
     sql = sql.format(*operands, now=now)
     if len(sql) > _MAX_SQL:
         raise refused("an expression of this complexity")
     return f"({sql})"
 
 
+def _once(sql: str, place: int, *, has_guard: bool) -> str:
+    """SQL that computes an operand once; beside a guard only where the operands before it are not NULL."""
+    name = f"{OWN_NAME}long{place}"
+    bound = let(re.sub(rf"(?<!\{{)\{{{place}\}}(?!\}})", name, sql), **{name: f"{{{place}}}"})
+    return given(bound, place) if has_guard and place else bound
+
+
 def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
     """The operands to compute once, of long SQL or volatile, that the SQL of the call has more than once.
 
-    An operand that can fail is one only if it comes first: others may stand in a branch that is not taken.
+    An operand that can fail is one only if it comes first, or if the call is NULL wherever an operand is:
+    others may stand in a branch that is not taken.
     The operands of a call over rows are of other rows than the call, so none of them can be named outside.
     The call is computed inside a lambda then, where DuckDB takes no subquery.
     """
@@ -97,7 +104,8 @@ def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
         return
     places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
     for place, sql in enumerate(operands):
-        is_evaluated = not node.operands[place].can_fail or places[:1] == [place]
+        is_first = places[:1] == [place] or place < guarded(node.sql)
+        is_evaluated = is_first or not node.operands[place].can_fail
         if places.count(place) < 2:
             continue
         others = (*node.operands[:place], *node.operands[place + 1 :])

@@ -163,10 +163,9 @@ def _within_years(name: str, operand: Node, count: Node, sql: str) -> Node:
     nodes = (as_date(operand), as_integer(count))
     checked = (
         f"CASE WHEN abs(CAST({{1}} AS BIGINT)) > 4000000 THEN {_OUTSIDE}"
-        f" WHEN {sql} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN {sql}"
-        f" WHEN {{0}} IS NULL OR {{1}} IS NULL THEN NULL ELSE {_OUTSIDE} END"
+        f" WHEN {sql} BETWEEN {FIRST_DAY} AND {LAST_DAY} THEN {sql} ELSE {_OUTSIDE} END"
     )
-    return call(name, nodes, DATE, checked, fails=True)
+    return call(name, nodes, DATE, given(checked, 2), fails=True)
 
 
 NO_SUCH_DATE = raising("DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION", "there is no such date or time")
@@ -206,20 +205,15 @@ def _units_later(unit: str, count: Node, start: Node) -> Node:
         size = _MICROSECONDS.get(name, _MICROSECONDS["day"])
         # Days go by the local time, hours by the clock that knows no time zone.
         clock = zone if size >= _MICROSECONDS["day"] else UTC
-        most, sql = _MOST_MICROSECONDS // size, clock.microseconds_later("start", f"count * {size}")
+        most, sql = _MOST_MICROSECONDS // size, clock.microseconds_later("{1}", f"{{0}} * {size}")
     elif name in _MONTHS:
         size = _MONTHS[name]
-        most, sql = _MOST_MONTHS // size, zone.months_later("start", f"CAST(count * {size} AS INTEGER)")
+        most, sql = _MOST_MONTHS // size, zone.months_later("{1}", f"CAST({{0}} * {size} AS INTEGER)")
     else:
         raise refused(f"timestampadd by {unit.upper() or 'something other than a unit name'}")
     later = let(f"CASE WHEN year(later) BETWEEN 1 AND 9999 THEN later ELSE {_OUTSIDE} END", later=sql)
-    checked = (
-        f"CASE WHEN start IS NULL THEN NULL WHEN count NOT BETWEEN -{most} AND {most} THEN {_OUTSIDE}"
-        f" ELSE {later} END"
-    )
-    # Each operand is computed once, and the start only beside a count: such calls often stand in each other.
-    once = let(f"CASE WHEN count IS NULL THEN NULL ELSE {let(checked, start='{1}')} END", count="{0}")
-    return call("timestampadd", nodes, nodes[1].type, once, fails=True)
+    checked = f"CASE WHEN {{0}} NOT BETWEEN -{most} AND {most} THEN {_OUTSIDE} ELSE {later} END"
+    return call("timestampadd", nodes, nodes[1].type, given(checked, 2), fails=True)
 
 
 BY_UNIT = {
