@@ -9,6 +9,7 @@ from deltaarrow.spark_sql.encodings import NOT_BINARY, NOT_ENCODED, to_binary, u
 from deltaarrow.spark_sql.forms import attempted
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
+from deltaarrow.spark_sql.number_patterns import MISMATCH, PATTERN, to_number
 from deltaarrow.spark_sql.operators import add, divide, remainder
 from deltaarrow.spark_sql.time_zones import UTC, in_time_zone, session_time_zone
 from deltaarrow.spark_sql.types import (
@@ -104,6 +105,7 @@ FUNCTIONS = (
     Function(("try_mod",), "dividend, divisor", (2, 2), _tried("try_mod", remainder)),
     Function(("try_url_decode",), "text", (1, 1), _tolerant(url_decoded, NOT_ENCODED), "of ASCII"),
     Function(("try_parse_url",), "url, part[, key]", (2, 3), _tolerant(url_part, INVALID_URL), NOTE),
+    Function(("try_to_number",), "text, format", (2, 2), _tolerant(to_number, MISMATCH), PATTERN),
     Function(
         ("try_to_binary",), "text[, format]", (1, 2), _tolerant(to_binary, NOT_BINARY), "a literal format"
     ),

@@ -10,13 +10,22 @@ from deltaarrow.spark_sql.nodes import Node, call, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, is_numeric, type_name
 
-__all__ = ["FUNCTIONS", "NOT_BINARY", "NOT_ENCODED", "to_binary", "url_decoded"]
+__all__ = [
+    "FUNCTIONS",
+    "NOT_BINARY",
+    "NOT_ENCODED",
+    "base64_text",
+    "hexadecimal",
+    "to_binary",
+    "url_decoded",
+]
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _BLANKS = "chr(32) || chr(9) || chr(10) || chr(13)"
 
 
-def _hex(operand: Node) -> Node:
+def hexadecimal(operand: Node) -> Node:
+    """``hex``."""
     if is_numeric(operand.type):
         return call("hex", (as_long(operand),), STRING, "hex({0})")
     node = operand if operand.type == BINARY else cast(as_text(operand), BINARY)
@@ -28,7 +37,8 @@ def _from_hex(operand: Node) -> Node:
     return call("unhex", (as_text(operand),), BINARY, sql)
 
 
-def _base64(operand: Node) -> Node:
+def base64_text(operand: Node) -> Node:
+    """``base64``."""
     node = operand if operand.type == BINARY else cast(exactly(operand, STRING), BINARY)
     return call("base64", (node,), STRING, "to_base64({0})")
 
@@ -210,9 +220,9 @@ def _is_utf_8(operand: Node) -> Node:
 
 
 FUNCTIONS = (
-    Function(("hex",), "integer, text or binary", (1, 1), _hex),
+    Function(("hex",), "integer, text or binary", (1, 1), hexadecimal),
     Function(("unhex",), "text", (1, 1), _from_hex),
-    Function(("base64",), "text or binary", (1, 1), _base64),
+    Function(("base64",), "text or binary", (1, 1), base64_text),
     Function(("unbase64",), "text", (1, 1), _from_base64),
     Function(("encode",), "text, character_set", (2, 2), _encoded, "UTF-8"),
     Function(("decode",), "binary, character_set", (2, 2), _decoded, "UTF-8"),
