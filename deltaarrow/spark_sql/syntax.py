@@ -210,6 +210,12 @@ def expression_dialect() -> Any:
             FUNCTION_PARSERS = {  # noqa: RUF012
                 "CAST": lambda parser: _marked(Spark.Parser.FUNCTION_PARSERS["CAST"](parser)),
                 "TRY_CAST": lambda parser: _tried(Spark.Parser.FUNCTION_PARSERS["TRY_CAST"](parser)),
+                "OVERLAY": lambda parser: _listed(
+                    parser, Spark.Parser.FUNCTION_PARSERS, "overlay", ("this", "expression", "from_", "for_")
+                ),
+                "SUBSTRING": lambda parser: _listed(
+                    parser, Spark.Parser.FUNCTION_PARSERS, "substring", ("this", "start", "length")
+                ),
                 "TRIM": Spark.Parser.FUNCTION_PARSERS["TRIM"],
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
@@ -221,6 +227,18 @@ def expression_dialect() -> Any:
             }
 
     return StoredExpressions()
+
+
+def _listed(parser: Any, parsers: Any, name: str, parts: tuple[str, ...]) -> Any:
+    """A call whose arguments may have words such as ``FROM`` between them, as one with a list of them."""
+    from sqlglot import exp
+
+    start = parser._tokens[parser._index - 2].start
+    found = parsers[name.upper()](parser)
+    given = [found.args[each] for each in parts if found.args.get(each) is not None]
+    call = exp.Anonymous(this=name, expressions=given)
+    call.meta["start"] = start
+    return call
 
 
 def is_suffix(node: "exp.Expr") -> bool:
