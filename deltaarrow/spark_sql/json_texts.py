@@ -33,7 +33,16 @@ from deltaarrow.spark_sql.types import (
 from deltaarrow.spark_sql.variant_functions import variant_text
 from deltaarrow.spark_sql.variant_kernels import JSON
 
-__all__ = ["FUNCTIONS", "NOT_JSON", "ODD", "UNSURE", "json_member", "over_document", "shown_json"]
+__all__ = [
+    "FUNCTIONS",
+    "NOT_JSON",
+    "ODD",
+    "UNSURE",
+    "json_member",
+    "over_document",
+    "shown_json",
+    "timestamp_text",
+]
 
 _STEP = re.compile(r"\.([A-Za-z0-9_ -]+)|\['([A-Za-z0-9_ .-]+)'\]|\[(\d{1,6})\]")
 NOT_JSON = "NOT regexp_matches({0}, '^[ \\t\\r\\n]*(?:[{{\\[\"''0-9NI+/#-]|true|false|null)')"
@@ -188,15 +197,15 @@ def _floating(kind: str) -> Callable[[str], str]:
     )
 
 
-def _timestamp(sql: str) -> str:
-    """The local time and its offset, with seconds only if it has some."""
+def timestamp_text(sql: str) -> str:
+    """The local time of a timestamp and its offset, with seconds only if that has some."""
     zone = session_time_zone()
     if zone.is_utc:
-        return f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%gZ"')"""
+        return f"strftime({sql}, '%Y-%m-%dT%H:%M:%S.%gZ')"
     sign = "CASE WHEN l < p THEN '-' ELSE '+' END"
     clock = "CASE WHEN second(o) = 0 THEN strftime(o, '%H:%M') ELSE strftime(o, '%H:%M:%S') END"
     offset = f"CASE WHEN l = p THEN 'Z' ELSE {sign} || {clock} END"
-    text = f"""strftime(l, '"%Y-%m-%dT%H:%M:%S.%g') || {offset} || '"'"""
+    text = f"strftime(l, '%Y-%m-%dT%H:%M:%S.%g') || {offset}"
     distance = "make_timestamp(abs(epoch_us(l) - epoch_us(p)))"
     return let(text, p=sql, l=zone.local_time("p"), o=distance)
 
@@ -211,7 +220,7 @@ _SIMPLE: Mapping[DataType, Callable[[str], str]] = {
     VOID: lambda sql: "NULL::VARCHAR",
     BINARY: lambda sql: f"""('"' || to_base64({sql}) || '"')""",
     DATE: lambda sql: f"""('"' || CAST({sql} AS VARCHAR) || '"')""",
-    TIMESTAMP: _timestamp,
+    TIMESTAMP: lambda sql: f"""('"' || {timestamp_text(sql)} || '"')""",
     TIMESTAMP_NTZ: lambda sql: f"""strftime({sql}, '"%Y-%m-%dT%H:%M:%S.%g"')""",
 }
 
