@@ -18,6 +18,7 @@ from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
 from deltaarrow.spark_sql.intervals import moved
 from deltaarrow.spark_sql.lambdas import Lambda
+from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS, MadeInterval, made_interval
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import (
@@ -345,12 +346,24 @@ class _Binder:
         length = interval_of(node.this) if sign == "+" else None
         if length is not None:
             return moved(self.bind(node.expression), length)
+        made = self._made_interval(node.expression)
+        if made is not None:
+            return made.moved(self.bind(node.this), sign)
+        made = self._made_interval(node.this) if sign == "+" else None
+        if made is not None:
+            return made.moved(self.bind(node.expression), sign)
         left, right = self._both(node)
         if left.type == DATE and right.type in INTEGRAL:
             return add_days(left, right, sign)
         if sign == "+" and right.type == DATE and left.type in INTEGRAL:
             return add_days(right, left, sign)
         return add(left, right, sign)
+
+    def _made_interval(self, node: "exp.Expr") -> MadeInterval | None:
+        """The interval that a call makes; None for other nodes."""
+        if node.key != "anonymous" or str(node.this).lower() not in MAKING_INTERVALS:
+            return None
+        return made_interval(str(node.this), tuple(map(self.bind, node.expressions)))
 
     def _negative(self, node: "exp.Expr") -> Node:
         inner = node.this

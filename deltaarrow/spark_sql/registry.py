@@ -15,6 +15,7 @@ from deltaarrow.spark_sql import (
     json_reading,
     json_texts,
     lambdas,
+    made_intervals,
     maps,
     mathematics,
     number_patterns,
@@ -54,6 +55,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
         *temporal.FUNCTIONS,
         *time_texts.FUNCTIONS,
         *clocks.FUNCTIONS,
+        *made_intervals.FUNCTIONS,
     ),
     "Choices, arrays, maps, structs and variants": (
         *conditionals.FUNCTIONS,

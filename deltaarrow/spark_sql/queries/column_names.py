@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES
 from deltaarrow.spark_sql.intervals import interval_text
+from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS
 from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
@@ -159,7 +160,7 @@ class ColumnNames:
             return self._shown(names)
         if tree.key in _OPERATORS:
             text = f"{self._text(tree.this)} {_OPERATORS[tree.key]} {self._text(tree.expression)}"
-            has_interval = tree.key in ("add", "sub") and tree.expression.key == "interval"
+            has_interval = tree.key in ("add", "sub") and _is_interval(tree.expression)
             return text if has_interval else f"({text})"
         if tree.key in _NEGATED:
             return f"(NOT ({self._text(tree.this)} {_NEGATED[tree.key]} {self._text(tree.expression)}))"
@@ -417,3 +418,8 @@ def _java_double(value: float) -> str:
         return f"{Decimal(repr(value)):f}" if "." in repr(value) else f"{value:.1f}"
     digits, _, exponent = f"{Decimal(repr(value)).normalize():e}".partition("e")
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def _is_interval(tree: "exp.Expr") -> bool:
+    """Whether a tree is an interval, which Spark adds without brackets."""
+    return tree.key == "interval" or (tree.key == "anonymous" and str(tree.this).lower() in MAKING_INTERVALS)
