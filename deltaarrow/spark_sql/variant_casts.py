@@ -6,14 +6,15 @@ every type.
 
 from functools import partial
 
+from deltaarrow.compute import quote_literal
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, types_within
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.native import taken
 from deltaarrow.spark_sql.nested import nesting, struct_of, with_elements, with_entries, with_members
-from deltaarrow.spark_sql.nodes import OWN_NAME, UNSTORED, Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import OWN_NAME, UNSTORED, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -33,7 +34,7 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variant_kernels import ELEMENTS, FIELDS, KIND, LEAF, PART
+from deltaarrow.spark_sql.variant_kernels import ELEMENTS, FIELDS, KIND, LEAF, MAKE, PART
 
 __all__ = ["as_variant", "made_variant", "no_cast", "part_at", "variant_as"]
 
@@ -128,7 +129,41 @@ def as_variant(operand: Node) -> Node:
 
 
 def made_variant(operand: Node) -> Node:
-    """A value of any type as a variant: DuckDB makes it, of fields in the order of their names."""
+    """A value of any type as a variant."""
+    within = [*types_within(operand.type)]
+    if VARIANT in within or any(isinstance(each, MapType) for each in within):
+        return _composed(operand)
+    return _converted(operand)
+
+
+def _composed(operand: Node) -> Node:
+    """A variant that is composed of those of the parts, as DuckDB makes no object of a map."""
+    if isinstance(operand.type, ArrayType):
+        parts = with_elements(operand, ArrayType(VARIANT), _part_of_variant)
+        sql = f"{MAKE}(CAST(NULL AS VARCHAR[]), {{0}})"
+    elif isinstance(operand.type, MapType):
+        if operand.type.key_type != STRING:
+            raise no_cast(type_name(operand.type), VARIANT)
+        parts = with_entries(operand, MapType(STRING, VARIANT), _part_of_variant)
+        sql = f"{MAKE}(map_keys({{0}}), map_values({{0}}))"
+    elif isinstance(operand.type, StructType):
+        names = [escaped(quote_literal(each.name)) for each in operand.type.fields]
+        fields = StructType([Field(each.name, VARIANT) for each in operand.type.fields])
+        parts = with_members(operand, operand.type.fields, fields, _part_of_variant)
+        members = ", ".join(f"struct_extract(s, {name})" for name in names)
+        made = f"{MAKE}([{', '.join(names)}], [{members}])"
+        sql = let(f"CASE WHEN s IS NOT NULL THEN {made} END", s="{0}")
+    else:
+        return operand if operand.type == VARIANT else _converted(operand)
+    return call(f"{UNSTORED}a cast to variant", (parts,), VARIANT, sql)
+
+
+def _part_of_variant(part: Node, wanted: DataType) -> Node:
+    return _composed(part) if wanted == VARIANT else part
+
+
+def _converted(operand: Node) -> Node:
+    """A value without maps and variants as a variant, by DuckDB: its fields in the order of their names."""
     octets = f"CAST(variant_to_parquet_variant(CAST({{0}} AS VARIANT)) AS {sql_type(VARIANT)})"
     # In DuckDB's function NULL and a variant that is null are one.
     sql = f"CASE WHEN {{0}} IS NOT NULL THEN {octets} END"
@@ -149,8 +184,6 @@ def _arranged(operand: Node, data_type: DataType) -> Node:
     if isinstance(data_type, StructType):
         fields = sorted(data_type.fields, key=lambda each: each.name.encode())
         return with_members(operand, fields, StructType(fields), _arranged)
-    if data_type == VARIANT or isinstance(data_type, MapType):
-        raise refused(f"a variant of {type_name(data_type)}")
     return taken(operand, data_type)
 
 

@@ -168,7 +168,7 @@ FUNCTIONS = (
     Function(("variant_get",), "variant, path[, type]", (2, 3), _got, _NOTE),
     Function(("try_variant_get",), "variant, path[, type]", (2, 3), _tried, _NOTE),
     Function(("schema_of_variant",), "variant", (1, 1), _schema, "not in what tables store"),
-    Function(("to_variant_object",), "array or struct", (1, 1), _object, "of no map and no variants"),
+    Function(("to_variant_object",), "array, map or struct", (1, 1), _object),
     Function(("is_variant_null",), "variant", (1, 1), _is_null, "not in what tables store"),
 )
 """The functions of this chapter."""

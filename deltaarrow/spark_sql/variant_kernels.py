@@ -17,7 +17,18 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.inferred_types import schema_of_variants
 from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.types import VARIANT, sql_type
-from deltaarrow.variant import VARIANT_NULL, parse_json, to_json, variant_elements, variant_extract
+from deltaarrow.variant import (
+    VARIANT_NULL,
+    VARIANT_TYPE,
+    Primitive,
+    build,
+    parse_json,
+    to_json,
+    variant_elements,
+    variant_extract,
+    visit,
+)
+from deltaarrow.variant.binary import python_value
 from deltaarrow.variant.containers import basic_types
 from deltaarrow.variant.layout import Basic
 from deltaarrow.variant.ragged import is_valid, spans
@@ -32,6 +43,7 @@ __all__ = [
     "JSON",
     "KIND",
     "LEAF",
+    "MAKE",
     "PARSE",
     "PART",
     "SCHEMA",
@@ -40,8 +52,9 @@ __all__ = [
 ]
 
 _PREFIX = "deltaarrow_variant_"
-PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA = (
-    f"{_PREFIX}{name}" for name in ("part", "leaf", "json", "parse", "kind", "elements", "fields", "schema")
+PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA, MAKE = (
+    f"{_PREFIX}{name}"
+    for name in ("part", "leaf", "json", "parse", "kind", "elements", "fields", "schema", "make")
 )
 """The names of the functions.
 
@@ -54,6 +67,7 @@ PARSE     the variant of a JSON text; NULL if it is none, and no bytes where Spa
 KIND      ``object``, ``array``, ``null``, or ``plain`` for any other value
 ELEMENTS  the elements of an array as a list of structs, whose ``value`` is a variant; NULL for another value
 FIELDS    the fields of an object in the same way, with their ``key``
+MAKE      the object of lists of keys and of variants, or without keys the array; NULL without variants
 SCHEMA    the type that all variants of a list have together; NULL if Spark has none for one of them
 ========  ===============================================================================================
 """
@@ -116,6 +130,27 @@ def _elements(variants: Any) -> pa.Array:
 
 def _fields(variants: Any) -> pa.Array:
     return variant_elements(_array(variants), Basic.OBJECT)
+
+
+def _made(keys: Any, variants: Any) -> pa.Array:
+    rows = zip(keys.to_pylist(), variants.to_pylist(), strict=True)
+    return pa.array(
+        [None if values is None else _made_one(names, values) for names, values in rows], VARIANT_TYPE
+    )
+
+
+def _made_one(names: list[str] | None, variants: list[dict[str, bytes] | None]) -> dict[str, bytes]:
+    values = _values(variants)
+    return build(values if names is None else dict(zip(names, values, strict=True)))._asdict()
+
+
+def _values(variants: list[dict[str, bytes] | None]) -> list[Any]:
+    """The values of variants, in which the two kinds of floating numbers differ."""
+    return [None if v is None else visit(v["metadata"], v["value"], _value, list, dict) for v in variants]
+
+
+def _value(kind: Primitive, content: Any) -> Any:
+    return np.float32(content) if kind == Primitive.FLOAT else python_value(kind, content)
 
 
 def _schemas(lists: Any) -> pa.Array:
@@ -238,6 +273,7 @@ _KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
     KIND: (_kinds, (_BYTES,), "VARCHAR"),
     ELEMENTS: (_elements, (_BYTES,), _KEYED),
     FIELDS: (_fields, (_BYTES,), _KEYED),
+    MAKE: (_made, ("VARCHAR[]", f"{_BYTES}[]"), _BYTES),
     SCHEMA: (_schemas, (f"{_BYTES}[]",), "VARCHAR"),
 }
 """Each function with the types of its arguments and of its result."""

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
 
-__all__ = ["Moment", "parse", "parse_metadata", "split", "visit"]
+__all__ = ["Moment", "parse", "parse_metadata", "python_value", "split", "visit"]
 
 _T = TypeVar("_T")
 
@@ -72,7 +72,7 @@ def parse(metadata: bytes, value: bytes) -> Any:
     >>> parse(b"\x01\x01\x00\x01a", b"\x02\x01\x00\x00\x02\x0c\x07")
     {'a': 7}
     """
-    return visit(metadata, value, _python, list, dict)
+    return visit(metadata, value, python_value, list, dict)
 
 
 def visit(
@@ -204,7 +204,8 @@ def _decimal(kind: Primitive, raw: bytes) -> Decimal:
     return Decimal(unscaled).scaleb(-scale, _EXACT)
 
 
-def _python(kind: Primitive, content: Any) -> Any:
+def python_value(kind: Primitive, content: Any) -> Any:
+    """The Python value of a primitive, of which `visit` gives the plain content."""
     try:
         if kind == Primitive.DATE:
             return (_EPOCH + datetime.timedelta(days=content)).date()
