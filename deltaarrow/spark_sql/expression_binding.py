@@ -289,11 +289,6 @@ class _Binder:
         name = node.this
         function = find_function(name) if isinstance(name, str) else None
         operands = node.expressions
-        if str(name).lower() == "position" and len(operands) == 1 and operands[0].key == "in":
-            # ``position(part IN text)``; a text in brackets is read as a list of one.
-            listed = operands[0].expressions
-            text = listed[0] if len(listed) == 1 else operands[0].args.get("field")
-            operands = [operands[0].this, text] if text else []
         by_unit = BY_UNIT.get(str(name).lower())
         if by_unit is not None and len(operands) == 3:
             unit = names_of(operands[0]) or ("",)

@@ -213,6 +213,7 @@ def expression_dialect() -> Any:
                 "OVERLAY": lambda parser: _listed(
                     parser, Spark.Parser.FUNCTION_PARSERS, "overlay", ("this", "expression", "from_", "for_")
                 ),
+                "POSITION": _position,
                 "SUBSTRING": lambda parser: _listed(
                     parser, Spark.Parser.FUNCTION_PARSERS, "substring", ("this", "start", "length")
                 ),
@@ -231,12 +232,33 @@ def expression_dialect() -> Any:
 
 def _listed(parser: Any, parsers: Any, name: str, parts: tuple[str, ...]) -> Any:
     """A call whose arguments may have words such as ``FROM`` between them, as one with a list of them."""
+    start = _start_of_call(parser)
+    found = parsers[name.upper()](parser)
+    return _call(name, [found.args[each] for each in parts if found.args.get(each) is not None], start)
+
+
+def _position(parser: Any) -> Any:
+    """``position(part, text[, start])``, or ``position(part IN text)``, which is ``locate`` in Spark."""
+    from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+    start, name = _start_of_call(parser), "position"
+    given = parser._parse_csv(parser._parse_bitwise)
+    if parser._match(TokenType.IN):
+        name = "locate"
+        given.append(parser._parse_bitwise())
+    return _call(name, given, start)
+
+
+def _start_of_call(parser: Any) -> int:
+    """Where the call begins behind whose bracket the parser stands."""
+    start: int = parser._tokens[parser._index - 2].start
+    return start
+
+
+def _call(name: str, arguments: list[Any], start: int) -> Any:
     from sqlglot import exp
 
-    start = parser._tokens[parser._index - 2].start
-    found = parsers[name.upper()](parser)
-    given = [found.args[each] for each in parts if found.args.get(each) is not None]
-    call = exp.Anonymous(this=name, expressions=given)
+    call = exp.Anonymous(this=name, expressions=arguments)
     call.meta["start"] = start
     return call
 

@@ -28,7 +28,6 @@ SELECT replace('banana', 'an', 'o'), translate('banana', 'an', 'xy'), overlay('b
 --| replace(banana, an, o) string, translate(banana, an, xy) string, overlay(banana, XX, 2, 3) string
 --| 'booa', 'bxyxyx', 'bXXna'
 
---? one node: these forms of position and overlay are not read
 SELECT position('n' IN 'banana'), overlay('banana' PLACING 'XX' FROM 2 FOR 3);
 --| locate(n, banana, 1) int, overlay(banana, XX, 2, 3) string
 --| 3, 'bXXna'
