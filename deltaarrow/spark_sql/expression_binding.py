@@ -103,6 +103,9 @@ _COMPARISONS = {
     "nullsafeneq": "IS DISTINCT FROM",
 }
 NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
+_INSTEAD = {"approx_count_distinct": " (write count(DISTINCT value), which is exact)"}
+"""What to write in place of functions whose values cannot be those of Spark."""
+
 _CHAR_TYPE = re.compile(r"\bchar\b")
 
 
@@ -305,7 +308,8 @@ class _Binder:
             operand = self.bind(operands[0])
             is_variant = operand.type == VARIANT
             return variant_as(operand, target, tries=False) if is_variant else folded(cast(operand, target))
-        raise refused(f"the function {str(name).upper()}", node.meta.get("start"))
+        instead = _INSTEAD.get(str(name).lower(), "")
+        raise refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
 
     def _argument(self, node: "exp.Expr") -> Any:
         """An argument of a function: a value, a function or an interval."""

@@ -100,16 +100,15 @@ def _repeated(node: Call, operands: Sequence[str]) -> Iterator[int]:
     The operands of a call over rows are of other rows than the call, so none of them can be named outside.
     The call is computed inside a lambda then, where DuckDB takes no subquery.
     """
-    if is_aggregate(node) or is_window(node):
-        return
+    is_over_rows = is_aggregate(node) or is_window(node)
     places = [int(found[1]) for found in _PLACE.finditer(node.sql)]
     for place, sql in enumerate(operands):
         is_first = places[:1] == [place] or place < guarded(node.sql)
-        is_evaluated = is_first or not node.operands[place].can_fail
+        may_bind = not is_over_rows and (is_first or not node.operands[place].can_fail)
         if places.count(place) < 2:
             continue
         others = (*node.operands[:place], *node.operands[place + 1 :])
-        is_bound = is_evaluated and not any(is_query(part) for each in others for part in walk(each))
+        is_bound = may_bind and not any(is_query(part) for each in others for part in walk(each))
         if is_bound and (len(sql) > _LONG or is_volatile(node.operands[place])):
             yield place
         elif is_volatile(node.operands[place]):

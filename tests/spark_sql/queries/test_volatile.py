@@ -43,6 +43,7 @@ def test_rows_are_in_the_order_of_the_value_that_is_shown(con):
         ("SELECT sum(rand()) FROM range(5)", r"rand in sum\(\.\.\.\)"),
         ("SELECT * FROM range(2) AS a JOIN range(2) AS b ON rand() < 0.5", "rand in the condition of a join"),
         ("SELECT shuffle(1)", "shuffle of integer"),
+        ("SELECT var_pop(rand()) OVER () FROM range(5)", "window var_pop of a value at random"),
     ],
 )
 def test_what_would_compute_a_value_twice_is_refused(con, query, named):
