@@ -139,9 +139,8 @@ def test_variants_from_json_in_the_text(tmp_path):
     ).when_not_matched_insert({"id": "s.id", "v": "parse_json('\"new\"')"}).execute()
     rows = table.to_pyarrow_table().sort_by("id")
     assert to_json(rows["v"]).to_pylist() == ['{"a":[1,2.5,null]}', None, '"new"']
-    for text, named in (("parse_json(concat('1', '2'))", "variants of rows"), ("parse_json('{')", "JSON")):
-        with pytest.raises(DeltaError, match=named):
-            table.update({"v": text})
+    with pytest.raises(DeltaError, match="JSON"):
+        table.update({"v": "parse_json('{')"})
 
 
 @pytest.mark.feature("allowColumnDefaults")
