@@ -83,7 +83,7 @@ def loaded_source(session: "Session", text: str, *, with_rows: bool = True) -> I
     Without rows, the table has the columns alone.
     """
     connection = session.connection
-    sql, plans = connection.planned(f"SELECT * FROM {text}\n", session.variables)
+    sql, plans = connection.planned(f"{session.with_clause} SELECT * FROM {text}\n", session.variables)
     duckdb = connection.connection
     table = f"temp.main.{quote_identifier(SOURCE)}"
     rows_sql = f"(\n{sql}\n)" if with_rows else f"(\n{sql}\n) LIMIT 0"
@@ -233,14 +233,15 @@ class FoundRows:
     def _text(self, columns: Mapping[str, str], *, has_marked: bool) -> str:
         if self.source is not None:
             values = [(value.clause, value.text, self._value(value)) for value in self.given]
-            return MergeQuery(_ROWS, self.alias, self.table.schema.names, self.source, values).sql(columns)
+            merged = MergeQuery(_ROWS, self.alias, self.table.schema.names, self.source, values).sql(columns)
+            return f"{self.session.with_clause} {merged}"
         alias = self._name(self.alias)
         listed = [("clause", "CAST(0 AS TINYINT)")]
         listed += [(name, f"{alias}.{self._name(column)}") for name, column in columns.items()]
         listed += [(f"s.v{place}", self._value(value)) for place, value in enumerate(self.given)]
         select = ", ".join(f"{sql} AS {self._name(OWN + name)}" for name, sql in listed)
         others = "" if self.others is None else f", {self.others}\n"
-        found = f"SELECT {select} FROM {self._name(_ROWS)} AS {alias}{others}"
+        found = f"{self.session.with_clause} SELECT {select} FROM {self._name(_ROWS)} AS {alias}{others}"
         if self.condition is None:
             return found
         where = f"({self.condition}\n)"

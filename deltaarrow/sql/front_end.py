@@ -27,6 +27,9 @@ _HAS_OURS = re.compile(
 )
 """Finds what may be a statement that DuckDB does not have, so that DuckDB cannot split the text."""
 
+_CHANGES = re.compile(r"\b(?:INSERT|DELETE|UPDATE|MERGE)\b", re.IGNORECASE)
+"""Finds what may be a change of rows after a WITH clause."""
+
 _OF_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
 _SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
 """What follows the SET or RESET of one of Spark's settings."""
@@ -112,4 +115,6 @@ def _may_be_ours(connection: DeltaConnection, statement: str, first: "re.Match[s
         return True
     if word in ("SET", "RESET"):
         return _SETTING.match(statement, first.end()) is not None
+    if word == "WITH":
+        return _CHANGES.search(statement, first.end()) is not None and connection.names_tables(statement)
     return word in _OURS or (word not in _QUERIES and connection.names_tables(statement))

@@ -36,7 +36,7 @@ class QueryRows:
     """
 
     def __init__(self, session: "Session", text: str) -> None:
-        self._session = session
+        self._session, text = session, session.with_names(text)
         self._connection = session.connection
         compiled = session.compiled(text) if session.dialect == "spark" else None
         self._query = text if compiled is None else compiled.sql

@@ -17,6 +17,7 @@ from deltaarrow.sql.registry import KINDS, find_kind, first_words, kind_of
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.settings import TIME_ZONE
 from deltaarrow.sql.statements.settings import Explain
+from deltaarrow.sql.with_clause import main_statement
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,13 +31,14 @@ _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 def run_statement(session: Session, text: str, parameters: Parameters, dialect: Dialect) -> "pa.Table | str":
     """Run one statement; return its rows, or the query that DuckDB is to run."""
     session.parameters, session.variables, session.dialect = parameters, {}, dialect
+    session.with_clause = ""
     with shown_places(text, dialect), in_time_zone(session.settings[TIME_ZONE]):
         return _run(session, Words(text, dialect), dialect)
 
 
 def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
-    text = words.text
-    kind = find_kind(words, dialect)
+    text, (_, main) = words.text, main_statement(words)
+    kind = find_kind(main, dialect)
     if kind is None:
         if dialect == "spark" and not any(words.is_at(first) for first in _QUERIES):
             near = did_you_mean(text.split()[0], first_words()) if text.split() else ""
@@ -49,19 +51,22 @@ def _run(session: Session, words: Words, dialect: Dialect) -> "pa.Table | str":
 @contextlib.contextmanager
 def _read(session: Session, kind: StatementKind, words: Words) -> Iterator[Any]:
     """Yield a statement of a kind, with the values of its parameters; None for one of DuckDB's own."""
-    text, dialect = words.text, words.dialect
+    dialect = words.dialect
     grammar = kind.spark if dialect == "spark" else kind.duckdb
     assert grammar is not None
     if dialect == "spark" or kind.subject is None:
-        yield grammar(words)
+        session.with_clause, main = main_statement(words)
+        yield grammar(main)
         return
-    subject = kind.subject(Words(text, dialect))
+    subject = kind.subject(Words(main_statement(words)[1].text, dialect))
     if subject is None or not session.is_delta(subject, in_namespace=kind.in_namespace):
         yield None
         return
-    with bound(session.connection.connection, text, session.parameters) as (text, session.variables):
+    duckdb = session.connection.connection
+    with bound(duckdb, words.text, session.parameters) as (text, session.variables):
         session.parameters = ()
-        yield grammar(Words(text, dialect))
+        session.with_clause, main = main_statement(Words(text, dialect))
+        yield grammar(main)
 
 
 def _handled(session: Session, statement: object) -> "pa.Table | str":
@@ -77,7 +82,7 @@ def _handled(session: Session, statement: object) -> "pa.Table | str":
 def _explained(session: Session, explain: Explain) -> "pa.Table | str":
     """Say what a statement would do, or what a query reads."""
     words = Words(explain.statement, session.dialect)
-    kind = find_kind(words, session.dialect)
+    kind = find_kind(main_statement(words)[1], session.dialect)
     if kind is None:
         return explained_query(session, explain)
     with _read(session, kind, words) as statement:

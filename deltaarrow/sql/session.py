@@ -31,6 +31,7 @@ class Session:
         parameters: those of the statement that is run.
         variables: the values of its parameters that are variables of the connection, for the choice of files.
         dialect: that of the statement that is run.
+        with_clause: what stands before it, and holds for its queries; empty without a WITH.
         settings: what SET has set.
         following: the changes that the MERGE takes in that is run.
         transaction: the one that BEGIN has begun; None outside.
@@ -43,6 +44,7 @@ class Session:
         self.parameters: Parameters = ()
         self.variables: Mapping[str, Any] = {}
         self.dialect: Dialect = "duckdb"
+        self.with_clause = ""
         self.settings = Settings()
         self.following: Following | None = None
         self.opened: list[pa.RecordBatchReader] = []
@@ -67,6 +69,10 @@ class Session:
         found = compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
         provide_kernels(self.connection.connection, found.sql)
         return found
+
+    def with_names(self, query: str) -> str:
+        """Return a query of the statement that is run, with the names of its WITH clause."""
+        return f"{self.with_clause} SELECT * FROM (\n{query}\n)" if self.with_clause else query
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
