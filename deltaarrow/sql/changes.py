@@ -1,5 +1,6 @@
 """DELETE, UPDATE and MERGE whose rows a query of the session finds (`deltaarrow.sql.found_rows`)."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,7 @@ def _merge(session: "Session", table: "DeltaTable", statement: Merge, loaded: Lo
     schema, (alias, source_alias) = table.snapshot.schema, _aliases(statement)
     given: list[NewValue] = []
     clauses = []
-    for number, clause in enumerate(statement.clauses):
+    for number, clause in enumerate(statement.changes):
         if clause.kind is ClauseKind.DELETE:
             clauses.append(clause)
             continue
@@ -132,12 +133,21 @@ def _merge(session: "Session", table: "DeltaTable", statement: Merge, loaded: Lo
         source_alias,
         loaded.names,
         statement.condition,
-        [(clause.when, clause.predicate) for clause in statement.clauses],
+        _conditions(statement),
         loaded.rows,
         loaded.reads(table.snapshot),
     )
     rows = FoundRows(session, table.snapshot, alias, given, source=source)
     return _Change("MERGE", MergeStatement(statement.condition, clauses, _VALUES, alias), rows)
+
+
+def _conditions(statement: Merge) -> list[tuple[When, str | None, int | None]]:
+    """The conditions of the clauses, with the numbers of those that change rows."""
+    numbers = itertools.count()
+    return [
+        (each.when, each.predicate, next(numbers) if isinstance(each, MergeClause) else None)
+        for each in statement.clauses
+    ]
 
 
 def _aliases(statement: Merge) -> tuple[str, str]:
@@ -148,7 +158,7 @@ def _aliases(statement: Merge) -> tuple[str, str]:
 def _ensure_meaning(statement: Merge) -> None:
     """Raise for clauses or aliases that mean nothing, before anything is read."""
     alias, source_alias = _aliases(statement)
-    MergeStatement(statement.condition, statement.clauses, source_alias, alias)
+    MergeStatement(statement.condition, statement.changes, source_alias, alias)
 
 
 def _updated(

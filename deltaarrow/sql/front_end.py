@@ -34,9 +34,7 @@ _OF_TRANSACTIONS = ("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT")
 _SETTING = re.compile(r"\s+spark\.", re.IGNORECASE)
 """What follows the SET or RESET of one of Spark's settings."""
 
-_QUERIES = frozenset(
-    ("", "SELECT", "WITH", "FROM", "VALUES", "PIVOT", "UNPIVOT", "SUMMARIZE", "PRAGMA", "TABLE")
-)
+_QUERIES = frozenset(("", "SELECT", "WITH", "FROM", "VALUES", "PIVOT", "UNPIVOT", "PRAGMA", "TABLE"))
 """First words of DuckDB's statements that change nothing, and that DuckDB runs."""
 
 _lazily = lazy_attributes(

@@ -42,7 +42,8 @@ class JoinedSource:
         alias: its name in expressions.
         names: those of its columns.
         condition: by which rows match; ``USING (...)`` for columns of both.
-        conditions: the rows that each clause is for, and its further condition.
+        conditions: the rows that each clause is for, its further condition, and its number; None for one that
+            changes no row.
         rows: the number of its rows; None if they were not loaded.
         reads_table: whether it was computed from rows of the table.
     """
@@ -50,7 +51,7 @@ class JoinedSource:
     alias: str
     names: Sequence[str]
     condition: str
-    conditions: Sequence[tuple[When, str | None]]
+    conditions: Sequence[tuple[When, str | None, int | None]]
     rows: int | None
     reads_table: bool
 
@@ -92,7 +93,7 @@ class MergeQuery:
         scopes = list(self._scopes())
         position = _column(self.alias, scan.ROW_COLUMN)
         present = _column(self.source.alias, PRESENT)
-        met = first_met(self._conditions, When.MATCHED, str(NO_CLAUSE))
+        met = self._clause_met(When.MATCHED, str(NO_CLAUSE))
         clause = _clause_name(0, scopes)
         listed = {clause: _number(f"{position} IS NULL OR {present} IS NULL", "NULL", met)}
         listed |= self._values_of(When.MATCHED, clause)
@@ -104,7 +105,7 @@ class MergeQuery:
         names = [*listed]
         for place, scope in enumerate(scopes, 1):
             before, clause = clause, _clause_name(place, scopes)
-            met = first_met(self._conditions, scope.when, "NULL")
+            met = self._clause_met(scope.when, "NULL")
             found = {clause: _number(f"{_own(scope.mark)} IS NULL", met, _own(before))}
             found |= self._values_of(scope.when, clause)
             sql = _around(scope, sql, names, found)
@@ -117,31 +118,37 @@ class MergeQuery:
             (When.NOT_MATCHED, self.source.alias, self.source.names),
             (When.NOT_MATCHED_BY_SOURCE, self.alias, self.names),
         ):
-            if any(rows is when for rows, _ in self.source.conditions):
+            if any(rows is when for rows, *_ in self.source.conditions):
                 yield _Scope(when, _mark(when), alias, _mentioned(names, alias, self._texts_of(when)))
 
     def _texts_of(self, when: When) -> Iterator[str]:
-        for number, (rows, condition) in enumerate(self.source.conditions):
+        for rows, condition, number in self.source.conditions:
             if rows is when:
                 yield condition or ""
                 yield from (text for clause, text, _ in self.values if clause == number)
 
     def _values_of(self, when: When, clause: str) -> dict[str, str]:
         """The values of the clauses for some rows, each computed for these rows alone."""
+        numbers = {number for rows, _, number in self.source.conditions if rows is when}
         return {
             f"s.v{place}": f"CASE WHEN {_own(clause)} = {number} THEN {sql} END"
             for place, (number, _, sql) in enumerate(self.values)
-            if self.source.conditions[number][0] is when
+            if number in numbers
         }
 
-    @property
-    def _conditions(self) -> list[tuple[When, str | None]]:
-        return [(when, None if sql is None else f"({sql}\n)") for when, sql in self.source.conditions]
+    def _clause_met(self, when: When, unchanged: str) -> str:
+        """The SQL of the number of the first clause for some rows whose condition is met."""
+        results = [
+            (None if sql is None else f"({sql}\n)", unchanged if number is None else str(number))
+            for rows, sql, number in self.source.conditions
+            if rows is when
+        ]
+        return first_met(results, unchanged)
 
     @property
     def _join(self) -> str:
         source = self.source
-        whens = {when for when, _ in source.conditions}
+        whens = {when for when, _, number in source.conditions if number is not None}
         inserts, leftover = When.NOT_MATCHED in whens, When.NOT_MATCHED_BY_SOURCE in whens
         join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
         on = source.condition if source.condition.startswith("USING (") else f"ON ({source.condition}\n)"

@@ -42,4 +42,4 @@ def merger_of(
         statement.evolves or session.settings[AUTO_MERGE],
         commit_properties=properties,
     )
-    return replace(merger, clauses=statement.clauses, reads_table=reads_table)
+    return replace(merger, clauses=tuple(statement.changes), reads_table=reads_table)

@@ -85,6 +85,8 @@ def plan_merge(session: "Session", statement: "Merge") -> StatementPlan:
     """Tell what a MERGE would do."""
     table = session.table(statement.table)
     effects = [new_version("MERGE", table), _BY_VALUES]
+    if not statement.changes:
+        return StatementPlan(["MERGE does nothing: no clause changes a row"])
     if session.dialect == "duckdb":
         alias = statement.alias or statement.table.parts[-1]
         source = QueryRows(session, f"SELECT * FROM {statement.source}\n")

@@ -106,25 +106,29 @@ def clause_sql(
         present: the SQL of a column that is NULL for a row of the table without a match.
         unchanged: the SQL of the result for a matched row without an applicable clause.
     """
+
+    def met(when: When, otherwise: str) -> str:
+        own = [(sql, str(number)) for number, (rows, sql) in enumerate(conditions) if rows is when]
+        return first_met(own, otherwise)
+
     return (
-        f"CAST(CASE WHEN {position} IS NULL THEN {first_met(conditions, When.NOT_MATCHED, 'NULL')}"
-        f" WHEN {present} IS NULL THEN {first_met(conditions, When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
-        f" ELSE {first_met(conditions, When.MATCHED, unchanged)} END AS TINYINT)"
+        f"CAST(CASE WHEN {position} IS NULL THEN {met(When.NOT_MATCHED, 'NULL')}"
+        f" WHEN {present} IS NULL THEN {met(When.NOT_MATCHED_BY_SOURCE, 'NULL')}"
+        f" ELSE {met(When.MATCHED, unchanged)} END AS TINYINT)"
     )
 
 
-def first_met(conditions: Sequence[tuple[When, str | None]], when: When, otherwise: str) -> str:
-    """Return the SQL of the number of the first clause for some rows whose condition is met.
+def first_met(results: Sequence[tuple[str | None, str]], otherwise: str) -> str:
+    """Return the SQL of the result of the first condition that is met.
 
     Args:
-        conditions: as for `clause_sql`.
-        when: the rows.
-        otherwise: the SQL of the result if no condition is met.
+        results: conditions, None for one that is always met, and their results.
+        otherwise: the result if none is met.
     """
     branches = []
-    for number, (rows, sql) in enumerate(conditions):
-        if rows is when and sql is None:
-            otherwise = str(number)
-        elif rows is when:
-            branches.append(f"WHEN {sql} THEN {number}")
+    for condition, result in results:
+        if condition is None:
+            otherwise = result
+            break
+        branches.append(f"WHEN {condition} THEN {result}")
     return f"CASE {' '.join(branches)} ELSE {otherwise} END" if branches else otherwise

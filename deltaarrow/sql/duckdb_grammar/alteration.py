@@ -9,15 +9,17 @@ from deltaarrow.schema.keys import DEFAULT_KEY, FIRST_DEFAULT_KEY
 from deltaarrow.spark_sql import TableName, Words, default_text, parse_column_options, parse_type
 from deltaarrow.sql.spark_grammar.alteration import parse_alter_table
 from deltaarrow.sql.spark_grammar.clauses import at_clause
+from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statements.alteration import (
     AddColumns,
+    AlterIfExists,
     ChangeColumns,
     DropColumns,
     RenameColumn,
     RenameTable,
 )
 
-__all__ = ["parse_duckdb_alter_table"]
+__all__ = ["commented_table", "parse_comment_on_column", "parse_duckdb_alter_table"]
 
 _OF_A_DEFAULT = (DEFAULT_KEY, FIRST_DEFAULT_KEY)
 _SPARKS = (
@@ -34,13 +36,33 @@ def parse_duckdb_alter_table(words: Words) -> Any:
     """
     text = words.text
     words.expect("ALTER", "TABLE")
-    words.take("IF", "EXISTS")
+    if_exists = words.take("IF", "EXISTS")
     table = words.table_name()
     if any(at_clause(words, each) for each in _SPARKS):
         return parse_alter_table(Words(text, "duckdb"))
     found = _altered(words, table)
     words.expect_end()
-    return found
+    return AlterIfExists(table, found) if if_exists else found
+
+
+def parse_comment_on_column(words: Words) -> ChangeColumns:
+    """Read a COMMENT ON COLUMN.
+
+    >>> parse_comment_on_column(Words("COMMENT ON COLUMN lake.t.a IS 'x'", "duckdb")).table.text
+    'lake.t'
+    """
+    words.expect("COMMENT", "ON", "COLUMN")
+    path = words.table_name()
+    words.expect("IS")
+    comment = "" if words.take("NULL") else words.string("a comment")
+    words.expect_end()
+    return ChangeColumns(TableName(path.parts[:-1]), {quoted(path.parts[-1]): ColumnChange(comment=comment)})
+
+
+def commented_table(words: Words) -> TableName:
+    """Return the table of a COMMENT ON COLUMN."""
+    words.expect("COMMENT", "ON", "COLUMN")
+    return TableName(words.table_name().parts[:-1])
 
 
 def _altered(words: Words, table: TableName) -> Any:

@@ -1,8 +1,10 @@
-"""DuckDB's COPY ... TO with the format delta."""
+"""DuckDB's COPY: to the format delta, and of Delta tables to and from other formats."""
 
+from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import PLACES
 from deltaarrow.spark_sql import TableName, Words
-from deltaarrow.sql.statements.rows import CopyTo
+from deltaarrow.sql.spark_grammar.clauses import parse_names
+from deltaarrow.sql.statements.rows import CopyFrom, CopyOut, CopyTo
 
 __all__ = ["parse_copy"]
 
@@ -10,24 +12,39 @@ _MODES = ("append", "overwrite", "error", "ignore")
 _SCHEMA_MODES = ("merge", "overwrite")
 
 
-def parse_copy(words: Words) -> CopyTo | None:
-    """Read a COPY; None for one that reads, or that writes another format.
+def parse_copy(words: Words) -> CopyTo | CopyOut | CopyFrom | None:
+    """Read a COPY; None for that of a query into another format.
 
     >>> copy = parse_copy(
     ...     Words("COPY (FROM u) TO '/data/t' (FORMAT delta, PARTITION_BY (id), MODE append)", "duckdb")
     ... )
     >>> copy.table.text, copy.mode, copy.partition_by
     ('delta.`/data/t`', 'append', ('id',))
-    >>> parse_copy(Words("COPY t TO 'file.csv'", "duckdb"))
+    >>> parse_copy(Words("COPY lake.t TO 'file.csv'", "duckdb")).query
+    "COPY (FROM lake.t) TO 'file.csv'"
+    >>> parse_copy(Words("COPY lake.t (a) FROM 'file.csv'", "duckdb")).columns
+    ('a',)
     """
     words.expect("COPY")
-    start, is_query = words.start, words.is_at("(")
-    if is_query:
-        query = words.bracketed("the query")
-    else:
-        query = f"FROM {words.until('TO', 'FROM', '(')}"
-        if words.is_at("("):
-            query = f"SELECT {words.bracketed('columns')} {query}"
+    if words.is_at("("):
+        return _copied_to(words, words.bracketed("the query"))
+    table = words.table_name()
+    columns = parse_names(words) if words.is_at("(") else None
+    rest = words.text[words.start :]
+    if words.is_at("FROM"):
+        return CopyFrom(table, columns, rest, words.text)
+    listed = "" if columns is None else f"SELECT {', '.join(map(quote_identifier, columns))} "
+    query = f"{listed}FROM {'.'.join(map(_name, table.parts))}"
+    found = _copied_to(words, query)
+    return CopyOut(table, f"COPY ({query}) {rest}", words.text) if found is None else found
+
+
+def _name(part: str) -> str:
+    return part if part.isidentifier() else quote_identifier(part)
+
+
+def _copied_to(words: Words, query: str) -> CopyTo | None:
+    """Read the target of a COPY of a query; None for one in another format than Delta."""
     if not words.take("TO"):
         return None
     start, is_name = words.start, True

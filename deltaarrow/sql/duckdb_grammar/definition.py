@@ -1,5 +1,6 @@
 """DuckDB's CREATE TABLE and DROP TABLE of Delta tables."""
 
+from deltaarrow.compute import quote_identifier
 from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, DEFAULT_KEY
@@ -31,7 +32,8 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
     if_not_exists = words.take("IF", "NOT", "EXISTS")
     table = words.table_name()
     columns: tuple[Field, ...] = ()
-    if words.take("("):
+    names = _names(words)
+    if not names and words.take("("):
         declared = declared_columns(words)
         if any(each.check is not None for each in declared):
             raise words.unsupported(
@@ -54,7 +56,9 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
             properties |= parse_properties(words)
         else:
             break
-    query = words.rest if words.take("AS") else None
+    query = _query(words, names) if words.take("AS") else None
+    if names and query is None:
+        raise words.refused("AS and a query are expected after names without types")
     if query is not None and any(each.metadata.keys() - {CHAR_TYPE_KEY} for each in columns):
         raise words.unsupported(
             "a column of a query has no default and is not generated: add defaults with ALTER TABLE"
@@ -62,6 +66,28 @@ def parse_duckdb_create_table(words: Words) -> CreateTable:
     words.expect_end()
     clauses = TableClauses(partition_by, cluster_by, properties, comment)
     return CreateTable(table, columns, clauses, query, True, may_replace, if_not_exists)
+
+
+def _names(words: Words) -> tuple[str, ...]:
+    """The names of columns without types; none if they have types."""
+    here = words.here()
+    if words.take("("):
+        words.identifier("a column")
+        has_types = not (words.is_at(",") or words.is_at(")"))
+        words.back_to(here)
+        return () if has_types else parse_names(words)
+    return ()
+
+
+def _query(words: Words, names: tuple[str, ...]) -> str:
+    """The query of the rows of a new table, with the names that its columns get."""
+    query = words.expression("WITH DATA", "WITH NO DATA", ";")
+    if names:
+        query = f"SELECT * FROM (\n{query}\n) AS given({', '.join(map(quote_identifier, names))})"
+    if words.take("WITH", "NO", "DATA"):
+        return f"SELECT * FROM (\n{query}\n) LIMIT 0"
+    words.take("WITH", "DATA")
+    return query
 
 
 def parse_duckdb_drop_table(words: Words) -> DropTable:

@@ -4,11 +4,12 @@ from typing import Any
 
 from deltaarrow.spark_sql import Words
 from deltaarrow.sql.spark_grammar.names import parse_describe, parse_show
-from deltaarrow.sql.statements.names import Attach, DescribeTable, Detach, ShowTables
+from deltaarrow.sql.statements.names import Attach, DescribeTable, Detach, ShowTables, Summarize
 
-__all__ = ["parse_attach", "parse_detach", "parse_duckdb_describe", "parse_duckdb_show"]
+__all__ = ["parse_attach", "parse_detach", "parse_duckdb_describe", "parse_duckdb_show", "parse_summarize"]
 
 _SPARKS_SHOW = ("TBLPROPERTIES", "COLUMNS", "PARTITIONS", "CREATE")
+_QUERIES = ("SELECT", "FROM", "WITH", "VALUES", "(")
 _SPARKS_DESCRIBE = ("DETAIL", "HISTORY", "EXTENDED")
 
 
@@ -82,6 +83,20 @@ def parse_duckdb_show(words: Words) -> Any:
     return DescribeTable(table, text=text)
 
 
+def parse_summarize(words: Words) -> Summarize | None:
+    """Read a SUMMARIZE of a Delta table; None for that of a query.
+
+    >>> parse_summarize(Words("SUMMARIZE lake.t", "duckdb")).table.text
+    'lake.t'
+    """
+    words.expect("SUMMARIZE")
+    if any(words.is_at(each) for each in _QUERIES):
+        return None
+    table = words.table_name()
+    words.expect_end()
+    return Summarize(table, words.text)
+
+
 def parse_duckdb_describe(words: Words) -> Any:
     """Read a DESCRIBE of a Delta table; None for that of a query.
 
@@ -93,7 +108,7 @@ def parse_duckdb_describe(words: Words) -> Any:
         words.expect("DESC")
     if any(words.is_at(each) for each in _SPARKS_DESCRIBE):
         return parse_describe(Words(text, "duckdb"))
-    if any(words.is_at(each) for each in ("SELECT", "FROM", "WITH", "VALUES", "(")):
+    if any(words.is_at(each) for each in _QUERIES):
         return None
     words.take("TABLE")
     table = words.table_name()

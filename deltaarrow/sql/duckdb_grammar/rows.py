@@ -1,12 +1,12 @@
 """DuckDB's INSERT, DELETE, UPDATE, MERGE and TRUNCATE."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
 from deltaarrow.spark_sql import TableName, Words
 from deltaarrow.sql.spark_grammar.clauses import parse_names
 from deltaarrow.sql.spark_grammar.rows import quoted
-from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Update
+from deltaarrow.sql.statements.rows import Delete, Insert, Merge, PassOver, Truncate, Update
 
 __all__ = [
     "Positional",
@@ -64,7 +64,10 @@ def parse_insert(words: Words) -> Insert:
     replaced = words.expression(*_QUERY) if words.take("REPLACE", "WHERE") else None
     if words.is_done or not any(words.is_at(word) for word in (*_QUERY, "(")):
         raise words.refused("a query or VALUES is expected")
+    is_table = words.take("TABLE")
     query = words.until("RETURNING", "ON CONFLICT", ";")
+    if is_table:
+        query = f"FROM {query}"
     _ensure_end(words)
     return Insert(table, query, columns, by_name, overwrites=replaced is not None, replaced=replaced)
 
@@ -212,9 +215,10 @@ def _source_alias(words: Words) -> str:
     return alias or own or ""
 
 
-def _clauses(words: Words) -> Iterator[MergeClause]:
-    passed_over: dict[When, list[str]] = {when: [] for when in When}
-    is_idle = True
+def _clauses(words: Words) -> Iterator[MergeClause | PassOver]:
+    if words.is_done:
+        words.expect("WHEN")
+    passed_over: set[When] = set()
     while not words.is_done and not words.is_at(";"):
         if words.is_at("RETURNING"):
             _ensure_end(words)
@@ -222,22 +226,15 @@ def _clauses(words: Words) -> Iterator[MergeClause]:
         when = _when(words)
         condition = words.expression("THEN") if words.take("AND") else None
         words.expect("THEN")
-        if words.take("DO", "NOTHING"):
-            passed_over[when].append(condition or "true")
+        if when in passed_over:
+            raise words.refused("no further clause for rows that are all passed over is expected")
+        if not words.take("DO", "NOTHING"):
+            yield _clause(words, when, condition)
             continue
-        is_idle = False
-        yield _clause(words, when, _unless(passed_over[when], condition))
+        if condition is None:
+            passed_over.add(when)
+        yield PassOver(when, condition)
     words.expect_end()
-    if is_idle:
-        raise words.refused("a WHEN that does something is expected")
-
-
-def _unless(conditions: Sequence[str], condition: str | None) -> str | None:
-    """A condition that is not met where one of some others is met, which are looked at before it."""
-    if not conditions:
-        return condition
-    others = " ".join(f"WHEN ({each}\n) THEN false" for each in conditions)
-    return f"CASE {others} ELSE ({condition or 'true'}\n) END"
 
 
 def _when(words: Words) -> When:

@@ -7,7 +7,11 @@ import pyarrow as pa
 
 from deltaarrow.errors import SchemaMismatchError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
-from deltaarrow.sql.duckdb_grammar.alteration import parse_duckdb_alter_table
+from deltaarrow.sql.duckdb_grammar.alteration import (
+    commented_table,
+    parse_comment_on_column,
+    parse_duckdb_alter_table,
+)
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.new_table import place_for, subject_of
 from deltaarrow.sql.spark_grammar.alteration import parse_alter_table
@@ -16,6 +20,7 @@ from deltaarrow.sql.statements.alteration import (
     AddColumns,
     AddConstraint,
     AddFeature,
+    AlterIfExists,
     ChangeColumns,
     ClusterBy,
     DropColumns,
@@ -161,6 +166,15 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
     return pa.table({})
 
 
+def _alter_if_exists(session: "Session", statement: AlterIfExists) -> "pa.Table | str":
+    try:
+        session.table(statement.table)
+    except TableNotFoundError:
+        return pa.table({})
+    change = statement.statement
+    return next(kind.handle for kind in KINDS if kind.statement is type(change))(session, change)
+
+
 def _kind(name: str, statement: type, handle: Any) -> StatementKind:
     shown = f"ALTER TABLE {name}"
 
@@ -175,7 +189,7 @@ def _kind(name: str, statement: type, handle: Any) -> StatementKind:
         spark=parse_alter_table,
         duckdb=parse_duckdb_alter_table,
         subject=subject_of("ALTER", "TABLE"),
-        plan=None if statement is RenameTable else plan,
+        plan=None if statement in (AlterIfExists, RenameTable) else plan,
     )
 
 
@@ -194,4 +208,13 @@ KINDS = (
     _kind("ADD FEATURE", AddFeature, _alter(_add_feature)),
     _kind("DROP FEATURE", DropFeature, _alter(_drop_feature)),
     _kind("RENAME TO", RenameTable, _rename_table),
+    _kind("IF EXISTS", AlterIfExists, _alter_if_exists),
+    StatementKind(
+        "COMMENT ON COLUMN",
+        (("COMMENT", "ON", "COLUMN"),),
+        ChangeColumns,
+        _alter(_change_columns),
+        duckdb=parse_comment_on_column,
+        subject=commented_table,
+    ),
 )

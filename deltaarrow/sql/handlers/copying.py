@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltaarrow.catalogs import TableLocation
+from deltaarrow.compute import quote_identifier
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
 from deltaarrow.operations import find_table
+from deltaarrow.scan import located_type
 from deltaarrow.sql.duckdb_grammar.copying import parse_copy
 from deltaarrow.sql.file_copy import FileCopy
+from deltaarrow.sql.handlers.rows import KINDS as ROWS
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.copying import parse_copy_into
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
-from deltaarrow.sql.statements.rows import CopyInto, CopyTo
+from deltaarrow.sql.statements.rows import CopyFrom, CopyInto, CopyOut, CopyTo, Insert
 from deltaarrow.storage import open_store
 from deltaarrow.table import write_deltalake
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
 __all__ = ["KINDS"]
+
+_COPIED = "__deltaarrow_copied"
 
 
 def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
@@ -41,6 +46,29 @@ def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
     if namespace is not None:
         namespace.add(statement.table.parts[-1], location)
     return pa.table({"num_affected_rows": [written.num_rows], "num_inserted_rows": [written.num_rows]})
+
+
+def _copy_out(session: "Session", statement: CopyOut) -> str:
+    return statement.query if session.is_delta(statement.table) else statement.text
+
+
+def _copy_from(session: "Session", statement: CopyFrom) -> "pa.Table | str":
+    """Let DuckDB copy files into a table of its own with the same columns, and insert the rows of that."""
+    if not session.is_delta(statement.table):
+        return statement.text
+    schema, duckdb = session.table(statement.table).schema(), session.connection.connection
+    columns = (
+        schema.fields if statement.columns is None else [schema.field(each) for each in statement.columns]
+    )
+    listed = ", ".join(f"{quote_identifier(each.name)} {located_type(each.type)}" for each in columns)
+    insert = Insert(statement.table, f"FROM temp.main.{_COPIED}", tuple(each.name for each in columns))
+    duckdb.execute(f"CREATE OR REPLACE TEMP TABLE {_COPIED} ({listed})")
+    try:
+        duckdb.execute(f"COPY temp.main.{_COPIED} {statement.source}")
+        with session.running():
+            return next(kind.handle for kind in ROWS if kind.statement is Insert)(session, insert)
+    finally:
+        duckdb.execute(f"DROP TABLE temp.main.{_COPIED}")
 
 
 def _plan_copy_to(session: "Session", statement: CopyTo) -> StatementPlan:
@@ -95,5 +123,7 @@ KINDS = (
         spark=parse_copy_into,
         plan=_plan_copy_into,
     ),
+    StatementKind("COPY TO a file", (("COPY",),), CopyOut, _copy_out, duckdb=parse_copy),
+    StatementKind("COPY FROM", (("COPY",),), CopyFrom, _copy_from, duckdb=parse_copy, in_transaction=True),
     StatementKind("COPY TO", (("COPY",),), CopyTo, _copy_to, duckdb=parse_copy, plan=_plan_copy_to),
 )

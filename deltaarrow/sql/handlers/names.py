@@ -53,6 +53,7 @@ from deltaarrow.sql.statements.names import (
     ShowSchemas,
     ShowTables,
     ShowViews,
+    Summarize,
     Use,
 )
 from deltaarrow.table import DeltaTable
@@ -296,6 +297,18 @@ def _show_columns(session: "Session", statement: ShowColumns) -> pa.Table:
     return _texts(["col_name"], [[name] for name in names])
 
 
+def _summarize(session: "Session", statement: Summarize) -> str:
+    return _of_relation(session, statement, "SUMMARIZE")
+
+
+def _of_relation(session: "Session", statement: DescribeTable | Summarize, what: str) -> str:
+    """The query for DuckDB that describes a table; that of its own tables is as it is."""
+    parts = statement.table.parts
+    if session.connection.catalog.view(parts) is None and not session.is_delta(statement.table):
+        return statement.text
+    return f"{what} SELECT * FROM {'.'.join(map(quote_identifier, parts))}"
+
+
 def _schema_of(session: "Session", name: TableName) -> StructType:
     view = session.connection.catalog.view(name.parts)
     if view is not None:
@@ -353,10 +366,7 @@ def _describe_table(session: "Session", statement: DescribeTable) -> "pa.Table |
     catalog = session.connection.catalog
     view = catalog.view(statement.table.parts)
     if session.dialect == "duckdb":
-        if view is None and not session.is_delta(statement.table):
-            return statement.text
-        name = ".".join('"{}"'.format(part.replace('"', '""')) for part in statement.table.parts)
-        return f"DESCRIBE SELECT * FROM {name}"
+        return _of_relation(session, statement, "DESCRIBE")
     schema = _schema_of(session, statement.table)
     if statement.column is not None:
         return _described_column(schema, statement)
@@ -532,6 +542,7 @@ KINDS = (
     _describe_kind("DETAIL", DescribeDetail, _describe_detail),
     _describe_kind("HISTORY", DescribeHistory, _describe_history),
     _describe_kind("SCHEMA", DescribeSchema, _describe_schema),
+    StatementKind("SUMMARIZE", (("SUMMARIZE",),), Summarize, _summarize, duckdb=duckdb.parse_summarize),
     StatementKind("ATTACH", (("ATTACH",),), Attach, _attach, duckdb=duckdb.parse_attach),
     StatementKind("DETACH", (("DETACH",),), Detach, _detach, duckdb=duckdb.parse_detach),
 )

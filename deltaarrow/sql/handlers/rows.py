@@ -121,13 +121,13 @@ def _update(session: "Session", statement: Update) -> pa.Table:
 
 def _merge(session: "Session", statement: Merge) -> pa.Table:
     table = session.table(statement.table)
+    nothing = dict.fromkeys(_COUNTS, 0)
     if session.dialect == "duckdb":
-        return _merged(merge_found(session, table, statement))
+        return _merged(merge_found(session, table, statement) if statement.changes else nothing)
     with session.merging_into(table) as following:
         rows = QueryRows(session, statement.source)
         following.ensure_followed()
         if following.is_idle:
-            nothing = dict.fromkeys(_COUNTS, 0)
             return with_metrics(_merged(nothing), {"changes": following.versions})
         reads_table = rows.reads(table.snapshot)
         properties = following.progress(session.settings.commit_properties())

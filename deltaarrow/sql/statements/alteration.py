@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from deltaarrow.operations import ColumnChange
 from deltaarrow.schema import Field
@@ -11,6 +12,7 @@ __all__ = [
     "AddColumns",
     "AddConstraint",
     "AddFeature",
+    "AlterIfExists",
     "ChangeColumns",
     "ClusterBy",
     "DropColumns",
@@ -23,6 +25,14 @@ __all__ = [
     "SyncIdentity",
     "UnsetProperties",
 ]
+
+
+@dataclass(frozen=True)
+class AlterIfExists:
+    """``ALTER TABLE IF EXISTS table ...``: the statement without these words."""
+
+    table: TableName
+    statement: Any
 
 
 @dataclass(frozen=True)

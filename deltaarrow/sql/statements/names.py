@@ -23,6 +23,7 @@ __all__ = [
     "ShowSchemas",
     "ShowTables",
     "ShowViews",
+    "Summarize",
     "Use",
 ]
 
@@ -121,6 +122,14 @@ class DescribeTable:
     is_extended: bool = False
     column: str | None = None
     text: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class Summarize:
+    """``SUMMARIZE table``; `text` is the whole statement."""
+
+    table: TableName
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,21 @@ notation: a part in backticks where it is no plain name.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deltaarrow.operations.dml import MergeClause
+from deltaarrow.operations.dml import MergeClause, When
 from deltaarrow.spark_sql import TableName
 
 __all__ = [
     "COPIED_FILES",
     "Begin",
     "Commit",
+    "CopyFrom",
     "CopyInto",
+    "CopyOut",
     "CopyTo",
     "Delete",
     "Insert",
     "Merge",
+    "PassOver",
     "Rollback",
     "Truncate",
     "Update",
@@ -83,6 +86,14 @@ class Update:
 
 
 @dataclass(frozen=True)
+class PassOver:
+    """``WHEN ... THEN DO NOTHING``: rows that no later clause of a MERGE changes."""
+
+    when: When
+    predicate: str | None = None
+
+
+@dataclass(frozen=True)
 class Merge:
     """``MERGE INTO table [alias] USING source [alias] ON condition WHEN ...``.
 
@@ -99,10 +110,15 @@ class Merge:
     table: TableName
     source: str
     condition: str
-    clauses: tuple[MergeClause, ...]
+    clauses: tuple[MergeClause | PassOver, ...]
     alias: str | None = None
     source_alias: str | None = None
     evolves: bool = False
+
+    @property
+    def changes(self) -> list[MergeClause]:
+        """The clauses that change rows."""
+        return [each for each in self.clauses if isinstance(each, MergeClause)]
 
 
 @dataclass(frozen=True)
@@ -129,6 +145,25 @@ class CopyTo:
     mode: str = "error"
     partition_by: tuple[str, ...] | None = None
     schema_mode: str | None = None
+
+
+@dataclass(frozen=True)
+class CopyOut:
+    """``COPY table TO ...`` in another format than Delta; `query` is the same for the rows of a query."""
+
+    table: TableName
+    query: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CopyFrom:
+    """``COPY table (columns) FROM files``; `source` is what stands after the columns, `text` the whole."""
+
+    table: TableName
+    columns: tuple[str, ...] | None
+    source: str
+    text: str = field(repr=False)
 
 
 @dataclass(frozen=True)
