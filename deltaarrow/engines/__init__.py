@@ -26,5 +26,6 @@ if TYPE_CHECKING:
         open_batches as open_batches,
     )
     from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner
+    from deltaarrow.engines.unknown_names import unknown_table as unknown_table
 
 __getattr__ = lazy_package(__name__)

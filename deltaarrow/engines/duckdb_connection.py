@@ -13,10 +13,11 @@ from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import ensure_view_name, reach, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
+from deltaarrow.engines.duckdb_messages import show_statement
 from deltaarrow.engines.duckdb_pruning import Rewriter
 from deltaarrow.engines.query_errors import DeltaRelation, QueryErrors, Within
 from deltaarrow.engines.source import HasChanges
-from deltaarrow.errors import DeltaError
+from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.expressions import Column, Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -67,6 +68,9 @@ class StatementRunner(Protocol):
 
     def row_error(self, statement: str, error: Exception) -> Exception | None:
         """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
+
+    def show_place(self, error: DeltaError, statement: str) -> None:
+        """Let an error show its place in a statement in DuckDB's dialect."""
 
     def inspect(self, function: str, table: Snapshot) -> "pa.Table":
         """Return the rows of a function about a table, such as ``delta_history``."""
@@ -229,13 +233,22 @@ class DeltaConnection:
         query, row_error = statement, None
         with within():
             if self._front_end is not None:
-                done = self._front_end.run(self, statement, parameters, dialect)
+                try:
+                    done = self._front_end.run(self, statement, parameters, dialect)
+                except duckdb.Error as error:
+                    show_statement(error, statement)
+                    raise
                 if not isinstance(done, str):
                     return done
                 query = done
                 if dialect == "spark":
                     row_error = functools.partial(self._front_end.row_error, statement)
-            query, plans = self.planned(query, parameters)
+            try:
+                query, plans = self.planned(query, parameters)
+            except TableNotFoundError as error:
+                if self._front_end is not None and dialect == "duckdb":
+                    self._front_end.show_place(error, statement)
+                raise
         self._errors = QueryErrors(plans, row_error, within, statement=statement)
         return query
 

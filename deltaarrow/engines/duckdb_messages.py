@@ -15,18 +15,37 @@ __all__ = ["show_statement"]
 _SHOWN = re.compile(r"\n\n(LINE \d+: )(.*)\n( *)\^[^\n]*", re.DOTALL)
 _CUT = "..."
 
+_NAMED = re.compile(r'\b(?:Referenced (?:column|table)|with name) "?([^\s"]+)"?')
+"""How messages tell which name is unknown."""
+
+_OWN_NAMES = re.compile(r'\nCandidate bindings: "__[^"]*"$|, "__[^"]*"')
+"""Names among those that a message proposes which users do not know."""
+
 
 def show_statement(error: duckdb.Error, statement: str) -> None:
     """Let an error of DuckDB show its place as all errors do, or none if that is not in the statement."""
-    message = str(error)
+    message, place = str(error), None
     found = _SHOWN.search(message)
     if found is not None:
         place = _place(statement, found[2], len(found[3]) - len(found[1]))
         message = message[: found.start()] + message[found.end() :]
-        if place is not None:
-            line = statement.count("\n", 0, place) + 1
-            message = f"{message}, in line {line} of the statement:\n{marked_line(statement, place)}"
+    message = _OWN_NAMES.sub("", message)
+    if place is None:
+        place = _place_of_name(statement, message)
+    if place is not None:
+        line = statement.count("\n", 0, place) + 1
+        message = f"{message}, in line {line} of the statement:\n{marked_line(statement, place)}"
     error.args = (redacted(without_secrets_of(statement, message)), *error.args[1:])
+
+
+def _place_of_name(statement: str, message: str) -> int | None:
+    """Where in a statement the name is that a message is about; None if it is there more than once."""
+    named = _NAMED.search(message)
+    if named is None:
+        return None
+    name = re.escape(named[1])
+    places = [found.start() for found in re.finditer(rf"(?<!\w){name}(?!\w)", statement, re.IGNORECASE)]
+    return places[0] if len(places) == 1 else None
 
 
 def _place(statement: str, shown: str, column: int) -> int | None:

@@ -70,6 +70,7 @@ _lazily = lazy_attributes(
         "DatasetForDuckDB": "deltaarrow.engines.duckdb_dataset",
         "Words": "deltaarrow.spark_sql",
         "explain_scan": "deltaarrow.scan.explain",
+        "unknown_table": "deltaarrow.engines.unknown_names",
     },
 )
 
@@ -379,6 +380,8 @@ class Rewriter:
             if snapshot is None:
                 if isinstance(special, Call):
                     raise TableNotFoundError(f"{special.name}: there is no table {'.'.join(names)}")
+                if len(names) > 1:
+                    raise _lazily("unknown_table")(self._catalog, names)
                 continue
             if isinstance(special, Call) and special.name in INSPECTIONS:
                 yield Use(reference, snapshot, None, (), inspection=special.name)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters
+from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.snapshot import Snapshot
 
@@ -44,6 +45,7 @@ _lazily = lazy_attributes(
         "inspected": "deltaarrow.sql.inspections",
         "query_error": "deltaarrow.sql.places",
         "run_statement": "deltaarrow.sql.running",
+        "show_place": "deltaarrow.sql.places",
         "shown_places": "deltaarrow.sql.places",
         "split_statements": "deltaarrow.spark_sql",
     },
@@ -99,6 +101,10 @@ class FrontEnd:
         """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
         found: Exception | None = _lazily("query_error")(statement, error)
         return found
+
+    def show_place(self, error: DeltaError, statement: str) -> None:
+        """Let an error show its place in a statement in DuckDB's dialect."""
+        _lazily("show_place")(error, statement, "duckdb")
 
     def inspect(self, function: str, table: Snapshot) -> "pa.Table":
         """Return the rows of a function about a table, such as ``delta_history``."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
-from deltaarrow.engines import DeltaConnection
+from deltaarrow.engines import DeltaConnection, unknown_table
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan import metadata_of
 from deltaarrow.schema import Schema
@@ -12,7 +12,6 @@ from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
 from deltaarrow.sql.moments import ensure_points_in_time, moment
-from deltaarrow.sql.unknown_names import unknown_table
 
 __all__ = ["NamedRelations"]
 

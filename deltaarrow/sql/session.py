@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import TableLocation
-from deltaarrow.engines import DeltaConnection, Dialect, Parameters
+from deltaarrow.engines import DeltaConnection, Dialect, Parameters, unknown_table
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName, provide_kernels
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
@@ -14,7 +14,6 @@ from deltaarrow.sql.moments import ensure_points_in_time
 from deltaarrow.sql.relations import NamedRelations
 from deltaarrow.sql.settings import APPLICATION, Settings
 from deltaarrow.sql.transaction import TableTransaction
-from deltaarrow.sql.unknown_names import unknown_table
 from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:

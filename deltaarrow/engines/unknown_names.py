@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.engines import Catalog
+from deltaarrow.engines.duckdb_catalog import Catalog
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
 
