@@ -28,7 +28,9 @@ __all__ = [
 ]
 
 _MAX_CELL = 200
-"""Characters of a cell that are shown to people; JSON output has all of them."""
+"""Characters of a line of a cell that are shown to people; JSON output has all of them."""
+
+_MAX_LINES = 60
 
 _INFINITIES = {
     pa.date32(): 2**31 - 1,
@@ -135,8 +137,10 @@ def cell_text(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = printable(cell_text(value))
-    return text if len(text) <= _MAX_CELL else text[: _MAX_CELL - 1] + "…"
+    """A value on as many lines as its text has, such as a plan."""
+    lines = [printable(line) for line in cell_text(value).split("\n")]
+    shown = [line if len(line) <= _MAX_CELL else f"{line[: _MAX_CELL - 1]}…" for line in lines[:_MAX_LINES]]
+    return "\n".join(shown if len(lines) <= _MAX_LINES else [*shown, "…"])
 
 
 def _is_number(value: Any) -> bool:

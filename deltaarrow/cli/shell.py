@@ -18,6 +18,7 @@ from prompt_toolkit.output import Output
 from rich.console import Console
 from rich.text import Text
 
+from deltaarrow.catalogs import fold
 from deltaarrow.cli.output import show
 from deltaarrow.cli.render import print_rows
 from deltaarrow.cli.statements import REFUSALS, OneNode, Runner, error_text, results
@@ -37,6 +38,10 @@ _HELP = {
     ".timing [on|off]": "whether the seconds of a statement are shown",
     ".quit": "leave the shell; Ctrl-D does so too",
 }
+_BARE = ("help", "quit", "exit")
+"""Commands that are understood without their dot."""
+
+_QUITS = (".quit", ".exit", "quit", "exit")
 _KEYWORDS = (
     "ALTER AND AS ASC BETWEEN BY CASE CAST COMMENT COPY CREATE CROSS DELETE DESC DESCRIBE DISTINCT DROP ELSE"
     " END EXCEPT EXISTS FALSE FROM FULL GROUP HAVING IN INNER INSERT INTERSECT INTO IS JOIN LEFT LIKE LIMIT"
@@ -44,6 +49,13 @@ _KEYWORDS = (
     " SHOW TABLE THEN TIMESTAMP TRUE TRUNCATE UNION UPDATE USE USING VALUES VERSION VIEW WHEN WHERE WITH"
 )
 _DIALECTS: dict[str, Dialect] = {"duckdb": "duckdb", "spark": "spark"}
+
+_NO_ALIASES = (
+    *_KEYWORDS.split(),
+    *("ADD", "ANTI", "ASOF", "CLUSTER", "FOR", "LATERAL", "NATURAL", "PARTITIONED", "POSITIONAL", "RENAME"),
+    *("RETAIN", "SEMI", "TABLESAMPLE", "TO", "WINDOW", "ZORDER"),
+)
+"""Words that may follow the name of a table and are no alias."""
 
 _NAMED = ("FROM", "JOIN", "INTO", "UPDATE", "TABLE", "OPTIMIZE", "VACUUM", "DESCRIBE", "USING")
 """Words that the name of a table follows."""
@@ -102,7 +114,7 @@ class Shell:
                 continue
             except EOFError:
                 return
-            if text.strip() in (".quit", ".exit"):
+            if text.strip().lower() in _QUITS:
                 return
             try:
                 self._take(text.strip())
@@ -116,6 +128,8 @@ class Shell:
                 self._console.print(Text(f"error: {error_text(error)}", style="red"), soft_wrap=True)
 
     def _take(self, text: str) -> None:
+        if text.lower() in _BARE:
+            text = f".{text.lower()}"
         if text.startswith("."):
             self._command(*text.split(maxsplit=1))
             return
@@ -174,7 +188,7 @@ def is_complete(text: str, runner: Runner) -> bool:
     A semicolon in quotes or in a comment ends nothing.
     """
     stripped = text.strip()
-    if not stripped or stripped.startswith("."):
+    if not stripped or stripped.startswith(".") or stripped.lower() in _BARE:
         return True
     if ";" not in stripped:
         return False
@@ -230,15 +244,33 @@ class ShellCompleter(Completer):
         before = document.text_before_cursor
         found = _LAST_NAME.search(before)
         begun = "" if found is None else found[0]
-        if before.lstrip().startswith(".") and " " not in before.strip():
-            known: Iterable[str] = (command.split()[0] for command in _HELP)
+        command, space, _ = before.lstrip().partition(" ")
+        if not command.startswith("."):
+            known: Iterable[str] = self._known(begun, document.text)
+        elif space:
+            known = self._arguments(command, begun)
         else:
-            known = self._known(begun, document.text)
+            known = (each.split()[0] for each in _HELP)
         for name in dict.fromkeys(known):
             if name.lower().startswith(begun.lower()) and name != begun:
                 yield Completion(name, start_position=-len(begun))
 
     def _known(self, begun: str, text: str) -> Iterable[str]:
+        named = self._tables_in(text)
+        prefix, dot, _ = begun.rpartition(".")
+        for name, alias in named:
+            if not dot:
+                yield from map(_quoted, self._runner.columns(name))
+            elif fold(prefix) in (fold(alias), fold(".".join(name))):
+                yield from (f"{prefix}.{_quoted(column)}" for column in self._runner.columns(name))
+        if not dot:
+            yield from (alias for name, alias in named if alias != name[-1])
+        yield from self._names(begun)
+        if not dot:
+            yield from sorted({*_KEYWORDS.split(), *(word for word in first_words() if word.isalpha())})
+
+    def _names(self, begun: str) -> Iterable[str]:
+        """The names of namespaces and of tables."""
         try:
             tables = self._runner.tables()
         except REFUSALS:  # A folder that cannot be listed must not end the shell.
@@ -247,19 +279,27 @@ class ShellCompleter(Completer):
             for namespace, names in tables.items():
                 yield from (f"{namespace}.{_quoted(name)}" for name in names if namespace)
             return
-        for name in self._tables_in(text):
-            yield from map(_quoted, self._runner.columns(name))
         yield from (name for name in tables if name)
         yield from map(_quoted, tables.get("", []))
-        yield from sorted({*_KEYWORDS.split(), *(word for word in first_words() if word.isalpha())})
 
-    def _tables_in(self, text: str) -> list[tuple[str, ...]]:
-        """The names of tables in a text, which need not be complete."""
+    def _arguments(self, command: str, begun: str) -> Iterable[str]:
+        """What may follow a command of the shell."""
+        match command:
+            case ".dialect":
+                return _DIALECTS
+            case ".timing":
+                return ("on", "off")
+            case ".schema" | ".tables":
+                return self._names(begun)
+        return ()
+
+    def _tables_in(self, text: str) -> list[tuple[tuple[str, ...], str]]:
+        """The tables in a text, which need not be complete: their names, and what expressions call them."""
         try:
             words = Words(text, self._runner.dialect)
         except DeltaError:
             return []
-        found: list[tuple[str, ...]] = []
+        found: list[tuple[tuple[str, ...], str]] = []
         while not words.is_done:
             if not any(words.take(word) for word in _NAMED):
                 words.skip()
@@ -270,8 +310,20 @@ class ShellCompleter(Completer):
             except DeltaError:
                 words.back_to(here)
             else:
-                found.append(name.parts)
+                found.append((name.parts, _alias(words) or name.parts[-1]))
         return found
+
+
+def _alias(words: Words) -> str | None:
+    """The alias after the name of a table; None without one."""
+    here = words.here()
+    if not words.take("AS") and any(words.is_at(each) for each in _NO_ALIASES):
+        return None
+    try:
+        return words.identifier("an alias")
+    except DeltaError:
+        words.back_to(here)
+        return None
 
 
 def _quoted(name: str) -> str:

@@ -16,7 +16,7 @@ from deltaarrow.display.redaction import redacted
 from deltaarrow.engines import DeltaConnection, Dialect, Within, open_batches
 from deltaarrow.errors import DeltaError
 from deltaarrow.pipeline import fill_variables, start_spark
-from deltaarrow.spark_sql import one_of_several, split_statements
+from deltaarrow.spark_sql import one_of_several, spark_type_name, split_statements
 from deltaarrow.sql import connect
 
 if TYPE_CHECKING:
@@ -129,17 +129,12 @@ class OneNode:
         try:
             snapshot = self.connection.catalog.find(name)
             if snapshot is not None:
-                return {each.name: _type_text(each.type) for each in snapshot.schema.fields}
+                return {each.name: spark_type_name(each.type) for each in snapshot.schema.fields}
             quoted = ".".join('"{}"'.format(each.replace('"', '""')) for each in name)
             rows = self.connection.connection.execute(f"DESCRIBE {quoted}").fetchall()
         except (DeltaError, OSError, duckdb.Error):
             return {}
         return {str(row[0]): str(row[1]) for row in rows}
-
-
-def _type_text(data_type: Any) -> str:
-    text = data_type.to_json()
-    return str(text).strip('"')
 
 
 class Spark:

@@ -70,7 +70,7 @@ def test_commands(typed):
     shown = typed(".help\r.tables\r.tables lake\r.schema lake.orders\r.timing off\rSELECT 1 AS x;\r" + END)
     assert ".dialect" in shown and "how statements are written" in shown
     assert shown.count("orders") == 2
-    assert "a-b" in shown and "long" in shown
+    assert "a-b" in shown and "bigint" in shown
     assert "timing is off" in shown and " s\n" not in shown
     wrong = typed(".nothing\r.schema lake.nothing\r.timing maybe\r.dialect x\r.schema 1\r" + END)
     assert wrong.count("error:") == 5
@@ -132,6 +132,55 @@ def test_keywords_tables_and_columns_are_completed(runner):
     assert completions(runner, "FROM ow") == ["own"]
     assert completions(runner, "FROM own SELECT pr") == ["price"]
     assert "FROM" in completions(runner, "SELECT 'open FR")
+
+
+def test_columns_are_completed_after_the_name_or_the_alias_of_their_table(runner, tmp_path):
+    deltaarrow.write_deltalake(tmp_path / "lake" / "items", pa.table({"item": [1], "price": [1.0]}))
+
+    def complete(text, after=""):
+        document = Document(text + after, len(text))
+        return [each.text for each in ShellCompleter(runner).get_completions(document, CompleteEvent())]
+
+    for dialect in ("duckdb", "spark"):
+        runner.dialect = dialect
+        assert complete("SELECT o.", " FROM lake.orders AS o") == ["o.id", "o.`a-b`"]
+        assert complete("SELECT * FROM lake.orders o JOIN lake.items i ON o.id = i.") == ["i.item", "i.price"]
+        assert complete("SELECT orders.i", " FROM lake.orders WHERE id = 1") == ["orders.id"]
+        assert complete("SELECT lake.orders.i", " FROM lake.orders") == ["lake.orders.id"]
+        assert complete("MERGE INTO lake.orders o USING lake.items AS s ON O.i") == ["O.id"]
+        assert complete("SELECT it", " FROM lake.items long_name")[0] == "item"
+        assert "long_name" in complete("SELECT l", " FROM lake.items long_name")
+        assert complete("SELECT where.", " FROM lake.orders WHERE id = 1") == []
+
+
+def test_arguments_of_commands_are_completed(runner):
+    assert completions(runner, ".dialect s") == ["spark"]
+    assert completions(runner, ".timing o") == ["on", "off"]
+    assert completions(runner, ".schema la") == ["lake"]
+    assert completions(runner, ".schema lake.") == ["lake.orders"]
+    assert completions(runner, ".quit x") == []
+
+
+def test_help_and_leaving_need_no_dot(typed):
+    shown = typed("help\rHELP\rSELECT 5 AS x;\rquit\r")
+    assert shown.count("this list") == 2 and "│ 5 │" in shown
+    assert typed("exit\r").count("\n") == 1
+
+
+def test_plan_is_shown_on_its_lines(typed):
+    shown = typed("EXPLAIN DELETE FROM lake.orders WHERE id = 1;\r" + END)
+    lines = [line.strip("│ ").split("│")[-1].strip() for line in shown.splitlines()]
+    assert "reads 1 of 1 file" in shown and "\\n" not in shown
+    assert any(line.startswith("id = 1  statistics: skips 0 files") for line in lines)
+
+
+def test_unknown_names_are_shown_at_their_place(typed):
+    shown = typed("SELECT id\rFROM lake.order;\rSELECT prise FROM lake.orders;\r" + END)
+    assert "no table" not in shown and "did you mean `orders`? (in lake are orders)" in shown
+    assert "  FROM lake.order\n       ^\n" in shown
+    assert "  SELECT prise FROM lake.orders\n         ^\n" in shown
+    shown = typed("DELETE FROM lake.orders\rWHERE prise = 1;\r" + END)
+    assert "line 2 of the statement:\n  WHERE prise = 1\n        ^\n" in shown and "__" not in shown
 
 
 def test_completion_survives_tables_that_cannot_be_opened(runner, tmp_path):
