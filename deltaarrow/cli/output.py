@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.text import Text
 
-from deltaarrow.cli.render import cell_text, json_bytes, print_rows, rows_of
+from deltaarrow.cli.render import cell_text, json_bytes, print_mapping, print_rows, rows_of
 from deltaarrow.cli.statements import Result
 
 __all__ = ["BINARY", "Format", "show", "write"]
@@ -21,15 +21,26 @@ Format: TypeAlias = Literal["table", "csv", "tsv", "json", "jsonl", "parquet", "
 BINARY = ("parquet", "arrow")
 """Formats that no terminal shows."""
 
+_NARROWEST = 10
+"""How many characters of a line a column needs to be read."""
+
 
 def show(console: Console, result: Result, limit: int) -> int:
-    """Print the first rows as a table for people; return how many there are, as far as they were read."""
+    """Print the first rows as a table for people; return how many there are, as far as they were read.
+
+    Each row is a table of its own if the terminal is too narrow for the columns.
+    """
     rows: list[dict[str, Any]] = []
     for batch in result.batches:
         rows += rows_of(pa.Table.from_batches([batch]).slice(0, limit + 1 - len(rows)))
         if len(rows) > limit:
             break
-    print_rows(console, rows[:limit], result.schema.names)
+    names = result.schema.names
+    if len(names) * _NARROWEST <= console.width:
+        print_rows(console, rows[:limit], names)
+    else:
+        for row in rows[:limit]:
+            print_mapping(console, row)
     if len(rows) > limit:
         console.print(Text(f"the first {limit} rows; --limit shows more"))
     return min(len(rows), limit)

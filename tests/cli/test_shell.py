@@ -174,6 +174,11 @@ def test_plan_is_shown_on_its_lines(typed):
     assert any(line.startswith("id = 1  statistics: skips 0 files") for line in lines)
 
 
+def test_rows_too_wide_for_the_terminal_are_shown_one_below_the_other(typed):
+    shown = typed("DESCRIBE HISTORY lake.orders;\r" + END)
+    assert "│ operation           │ WRITE" in shown and "│ version             │ 0" in shown
+
+
 def test_unknown_names_are_shown_at_their_place(typed):
     shown = typed("SELECT id\rFROM lake.order;\rSELECT prise FROM lake.orders;\r" + END)
     assert "no table" not in shown and "did you mean `orders`? (in lake are orders)" in shown
