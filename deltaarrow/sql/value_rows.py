@@ -32,7 +32,9 @@ def without_defaults(
 
     Raises `UnsupportedFeatureError` for rows that differ in it if the value has no literal.
     """
-    query = statement.query or ""
+    query = statement.query
+    if query is None:
+        query = f"VALUES ({', '.join('DEFAULT' for _ in columns)})"
     words = Words(query, dialect)
     if not words.take("VALUES") or (dialect == "spark" and "DEFAULT" not in query.upper()):
         return query, list(columns)
@@ -55,10 +57,8 @@ def without_defaults(
         ]
     kept = [place for place in range(len(columns)) if place not in left_out]
     if not kept:
-        raise UnsupportedFeatureError(
-            "a row of VALUES with DEFAULT alone is not supported: give one column a value",
-            feature="DEFAULT in VALUES",
-        )
+        kept, literal = _one_default(columns, dialect)
+        rows = [[literal] * len(columns) for _ in rows]
     written = _typed if dialect == "duckdb" else _as_is
     listed = ", ".join(
         f"({', '.join(written(row[place], columns[place]) for place in kept)})" for row in rows
@@ -90,6 +90,18 @@ def default_literal(column: "Field", dialect: "Dialect") -> str | None:
         case datetime.date():
             return f"DATE '{value}'"
     return None
+
+
+def _one_default(columns: "Sequence[Field]", dialect: "Dialect") -> tuple[list[int], str]:
+    """The place of a column, and the literal of its default, which stands for a row of defaults."""
+    for place, column in enumerate(columns):
+        literal = default_literal(column, dialect)
+        if literal is not None:
+            return [place], literal
+    raise UnsupportedFeatureError(
+        "a row of VALUES with DEFAULT alone is not supported in this table: give one column a value",
+        feature="DEFAULT in VALUES",
+    )
 
 
 def _default_of_rows(column: "Field", dialect: "Dialect") -> str:

@@ -86,6 +86,7 @@ FORMS = [
     "WITH d(k) AS (VALUES (1), (9)) MERGE INTO {t} AS o USING d ON o.id = d.k WHEN MATCHED THEN DELETE"
     " WHEN NOT MATCHED THEN INSERT (id) VALUES (k)",
     "INSERT INTO {t} TABLE {u}",
+    "INSERT INTO {t} DEFAULT VALUES; INSERT INTO {t} (id, s) VALUES (DEFAULT, DEFAULT), (DEFAULT, DEFAULT)",
     "COPY {t} FROM '{files}/rows.csv'",
     "COPY {t} (id, s) FROM '{files}/some.csv' (HEADER false, DELIMITER ';')",
     "COPY {t} FROM '{files}/rows.parquet' (FORMAT parquet)",
@@ -96,6 +97,11 @@ FORMS = [
     "CREATE OR REPLACE TABLE {t}(a, b) AS SELECT 1, 2",
     "CREATE OR REPLACE TABLE {t} AS FROM {u} WITH NO DATA",
     "CREATE OR REPLACE TABLE {t} AS SELECT id FROM {t} WITH DATA",
+    "CREATE OR REPLACE TABLE {t} (id BIGINT NOT NULL DEFAULT 3, s VARCHAR DEFAULT 'x');"
+    " INSERT INTO {t} DEFAULT VALUES; INSERT INTO {t} (s) VALUES ('y');"
+    " UPDATE {t} SET s = DEFAULT WHERE s = 'y';"
+    " MERGE INTO {t} o USING {u} n ON o.id = n.id WHEN MATCHED AND o.id < 0 THEN UPDATE SET s = DEFAULT"
+    " WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, DEFAULT)",
     "SUMMARIZE {t}",
     "BEGIN; DELETE FROM {t} WHERE id = 1; COMMIT; BEGIN; DELETE FROM {t}; ROLLBACK",
 ]

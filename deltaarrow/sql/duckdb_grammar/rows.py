@@ -61,6 +61,9 @@ def parse_insert(words: Words) -> Insert:
     columns = None
     if not by_name and not words.take("BY", "POSITION"):
         columns = _columns(words)
+    if words.take("DEFAULT", "VALUES"):
+        _ensure_end(words)
+        return Insert(table, None)
     replaced = words.expression(*_QUERY) if words.take("REPLACE", "WHERE") else None
     if words.is_done or not any(words.is_at(word) for word in (*_QUERY, "(")):
         raise words.refused("a query or VALUES is expected")
