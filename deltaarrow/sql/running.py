@@ -90,7 +90,7 @@ def _explained(session: Session, explain: Explain) -> "pa.Table | str":
             return explained_query(session, explain)
         kind = kind_of(statement)
         if kind.plan is None:
-            planned = sorted({each.name for each in KINDS if each.plan is not None})
+            planned = sorted({" ".join(each.first_words[0]) for each in KINDS if each.plan is not None})
             raise UnsupportedFeatureError(
                 f"EXPLAIN of {kind.name} is not supported: it tells of queries, {', '.join(planned)}",
                 feature="EXPLAIN",
