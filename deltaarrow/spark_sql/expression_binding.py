@@ -430,8 +430,28 @@ class _Binder:
         raise refused(f"IS {wanted.key.upper()}")
 
     def _like(self, node: "exp.Expr") -> Node:
-        found = like(*self._both(node))
-        return negate(found) if node.args.get("negate") else found
+        """``LIKE`` and ``ILIKE`` of one pattern, or of ANY or ALL of several."""
+        operand, wanted = self.bind(node.this), node.expression
+        patterns = [wanted]
+        if wanted.key in ("any", "all"):
+            if wanted.this.key not in ("tuple", "paren"):
+                raise refused(f"LIKE {wanted.key.upper()} of something other than patterns in parentheses")
+            patterns = wanted.this.expressions or [wanted.this.this]
+        make = is_ilike if node.key == "ilike" else like
+        found = [make(operand, self.bind(each)) for each in patterns]
+        if node.args.get("negate"):
+            found = [negate(each) for each in found]
+        return (any_of if wanted.key == "any" else all_of)(tuple(found)) if len(found) > 1 else found[0]
+
+    def _escaped_like(self, node: "exp.Expr") -> Node:
+        """``LIKE pattern ESCAPE sign``."""
+        matched, escape = node.this, node.expression
+        if matched.key != "like" or not is_plain(matched) or matched.expression.key in ("any", "all"):
+            raise refused("ESCAPE behind something other than LIKE of one pattern")
+        if escape.key != "literal" or not escape.is_string:
+            raise refused("ESCAPE of something other than a text")
+        found = like(*self._both(matched), escape.this)
+        return negate(found) if matched.args.get("negate") else found
 
     def _matches(self, node: "exp.Expr") -> Node:
         found = matches(*self._both(node))
@@ -491,10 +511,11 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "div": lambda binder, node: divide(*binder._both(node)),
     "dot": _Binder._dot,
     "dpipe": lambda binder, node: concatenate(*binder._both(node)),
+    "escape": _Binder._escaped_like,
     "extract": _Binder._extract,
     "hexstring": lambda _, node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),
     "identifier": _Binder._variable,
-    "ilike": lambda binder, node: is_ilike(*binder._both(node)),
+    "ilike": _Binder._like,
     "in": _Binder._in,
     "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
     "is": _Binder._is,

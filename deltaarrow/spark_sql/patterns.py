@@ -7,6 +7,7 @@ Everything else (look-around, back references, possessive quantifiers, flags, Un
 
 import re
 
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.nodes import refused
 
 __all__ = ["is_plain_separator", "like_pattern", "like_prefix", "regular_expression"]
@@ -32,11 +33,28 @@ _TOKEN = re.compile(
 _LINE_ENDS = "\\n\\r\\x{85}\\x{2028}\\x{2029}"
 
 
-def like_pattern(text: str) -> str:
-    """Check the pattern of a ``LIKE``: a backslash may only escape a wildcard or itself."""
-    if "".join(_LIKE_TOKEN.findall(text)) != text:
-        raise refused(f"the LIKE pattern {text!r}")
-    return text
+def like_pattern(text: str, escape: str = "\\") -> str:
+    r"""The pattern of a ``LIKE`` with backslashes; `escape` may only stand before a wildcard or itself.
+
+    >>> print(like_pattern("50!%_!!", "!"))
+    50\%_!
+    """
+    if len(escape) != 1:
+        raise SchemaMismatchError(f"[INVALID_ESC] {escape!r} after ESCAPE is not one character")
+    if escape in "%_":
+        raise refused(f"ESCAPE {escape!r}")
+    sign = re.escape(escape)
+    tokens = re.findall(rf"{sign}[%_{sign}]|[^{sign}]", text, re.DOTALL)
+    if "".join(tokens) != text:
+        kind = "ESC_AT_THE_END" if text.endswith(escape) else "ESC_IN_THE_MIDDLE"
+        raise SchemaMismatchError(
+            f"[INVALID_FORMAT.{kind}] in the LIKE pattern {text!r}, {escape!r} stands before something other"
+            " than % and _: write it twice"
+        )
+    if escape == "\\":
+        return text
+    known = {"\\": "\\\\", f"{escape}%": "\\%", f"{escape}_": "\\_", escape * 2: escape}
+    return "".join(known.get(each, each) for each in tokens)
 
 
 def like_prefix(pattern: str) -> tuple[str, bool, bool]:

@@ -62,11 +62,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 _COMPARISONS = frozenset({"eq", "neq", "lt", "lte", "gt", "gte", "nullsafeeq", "nullsafeneq"})
-_PREDICATES = frozenset({"is", "in", "between", "like", "regexplike", "not", "and", "or"})
+_PREDICATES = frozenset({"is", "in", "between", "like", "ilike", "escape", "regexplike", "not", "and", "or"})
 _ARITHMETIC = frozenset({"add", "sub", "mul", "div", "mod", "intdiv", "neg"})
 _BITWISE = frozenset({"bitwiseand", "bitwiseor", "bitwisexor", "bitwiseleftshift", "bitwiserightshift"})
 _TAKES_VALUES = (
-    _COMPARISONS | _ARITHMETIC | _BITWISE | {"bitwisenot"} | (_PREDICATES - {"and", "or", "not"}) | {"dpipe"}
+    _COMPARISONS
+    | _ARITHMETIC
+    | _BITWISE
+    | {"bitwisenot"}
+    | (_PREDICATES - {"and", "or", "not", "escape"})
+    | {"dpipe"}
 )
 
 

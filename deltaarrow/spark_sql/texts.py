@@ -13,6 +13,7 @@ from deltaarrow.spark_sql.function import (
 )
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.patterns import like_pattern, regular_expression
+from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
 
 __all__ = ["FUNCTIONS", "concatenate", "like", "lower", "matches", "substring"]
@@ -23,6 +24,12 @@ _CASED = (
     "\\x{{400}}-\\x{{45f}}\\x{{3000}}-\\x{{9fff}}\\x{{ac00}}-\\x{{d7a3}}]*"
 )
 """Texts of these characters have the same upper and lower case in DuckDB and Java."""
+
+_ESCAPES = "(?s)(?:\\\\[\\\\%_]|[^\\\\])*"
+_WRONG_ESCAPE = raising(
+    "INVALID_FORMAT.ESC_IN_THE_MIDDLE",
+    "in the LIKE pattern ' || {1} || ', a backslash stands before something other than a wildcard",
+)
 
 
 def concatenate(*operands: Node) -> Node:
@@ -41,10 +48,17 @@ def concatenate(*operands: Node) -> Node:
     return call("concat", nodes, STRING, "(" + " || ".join(f"{{{i}}}" for i in range(len(nodes))) + ")")
 
 
-def like(operand: Node, pattern: Node) -> Node:
-    """``LIKE`` with a literal pattern."""
-    text = Constant(like_pattern(literal_text(pattern, "a LIKE pattern")), STRING)
-    return call("like", (as_text(operand), text), BOOLEAN, "({0} LIKE {1} ESCAPE '\\')")
+def like(operand: Node, pattern: Node, escape: str = "\\") -> Node:
+    """``LIKE``; a pattern that is no literal is checked on each row."""
+    if isinstance(pattern, Constant) and isinstance(pattern.value, str):
+        text = Constant(like_pattern(pattern.value, escape), STRING)
+        return call("like", (as_text(operand), text), BOOLEAN, "({0} LIKE {1} ESCAPE '\\')")
+    if escape != "\\":
+        raise refused("ESCAPE behind a LIKE pattern that is not a text literal")
+    checked = f"regexp_full_match({{1}}, '{_ESCAPES}')"
+    matched = "{0} LIKE {1} ESCAPE '\\'"
+    sql = f"CASE WHEN {checked} THEN {matched} WHEN {{1}} IS NOT NULL THEN {_WRONG_ESCAPE} END"
+    return call("like", (as_text(operand), as_text(pattern)), BOOLEAN, sql, fails=True)
 
 
 def matches(operand: Node, pattern: Node) -> Node:
@@ -248,7 +262,7 @@ FUNCTIONS = (
     Function(("startswith",), "text, part", (2, 2), _starts_with),
     Function(("endswith",), "text, part", (2, 2), _ends_with),
     Function(("contains",), "text, part", (2, 2), _contains),
-    Function(("like",), "text, pattern", (2, 2), like, "a literal pattern"),
+    Function(("like",), "text, pattern", (2, 2), like),
     Function(
         ("rlike", "regexp", "regexp_like"),
         "text, pattern",

@@ -41,6 +41,7 @@ _PARTS = {
     "identifier": {"this", "quoted"},
     "lambda": {"this", "expressions"},
     "if": {"this", "true"},
+    "ilike": {"this", "expression", "negate"},
     "in": {"this", "expressions"},
     "jsonextract": {"this", "expression", "variant_extract"},
     "like": {"this", "expression", "negate"},

@@ -5,6 +5,8 @@ only where they were written, functions under the name of their class or the ali
 the arguments that have a default.
 """
 
+import datetime
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -190,9 +192,29 @@ class ColumnNames:
     def _between(self, tree: "exp.Expr") -> str:
         return f"between({self._listed([tree.this, tree.args['low'], tree.args['high']])})"
 
-    def _like(self, tree: "exp.Expr") -> str:
-        text = f"{self._text(tree.this)} LIKE {self._text(tree.expression)}"
-        return f"(NOT {text})" if tree.args.get("negate") else text
+    def _like(self, tree: "exp.Expr", escape: str = "") -> str:
+        operand, is_negated = self._text(tree.this), tree.args.get("negate")
+        if tree.expression.key in ("any", "all"):
+            operand = f"lower({operand})" if tree.key == "ilike" else operand
+            listed = tree.expression.this
+            patterns = listed.expressions or [listed.this]
+            if all(each.key == "literal" and each.is_string for each in patterns):
+                return f"{'not' if is_negated else ''}like{tree.expression.key}({operand})"
+            return self._any_or_all(operand, tree, patterns)
+        pattern = self._text(tree.expression)
+        text = f"ilike({operand}, {pattern})" if tree.key == "ilike" else f"{operand} LIKE {pattern}{escape}"
+        return f"(NOT {text})" if is_negated else text
+
+    def _any_or_all(self, operand: str, tree: "exp.Expr", patterns: "Sequence[exp.Expr]") -> str:
+        """LIKE ANY and LIKE ALL of patterns that are no literals, which Spark prints one by one."""
+        word = "OR" if tree.expression.key == "any" else "AND"
+        texts = [f"{operand} LIKE {self._text(each)}" for each in patterns]
+        if tree.args.get("negate"):
+            texts = [f"(NOT {each})" for each in texts]
+        return functools.reduce(lambda before, each: f"({before} {word} {each})", texts)
+
+    def _escaped_like(self, tree: "exp.Expr") -> str:
+        return self._like(tree.this, f" ESCAPE '{tree.expression.this}'")
 
     def _matches(self, tree: "exp.Expr") -> str:
         text = f"RLIKE({self._text(tree.this)}, {self._text(tree.expression)})"
@@ -255,6 +277,8 @@ class ColumnNames:
             given = given[:1]
         if name == "count" and given == ["*"]:
             given = ["1"]
+        if name == "like" and len(given) == 2:
+            return " LIKE ".join(given)
         if name == "log":
             return f"LOG({', '.join(given if len(given) == 2 else ['E()', *given])})"
         if name in _TYPE_FUNCTIONS and len(given) == 1:
@@ -362,9 +386,12 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "dot": lambda names, tree: f"{names._text(tree.this)}.{tree.expression.name}",
     "dpipe": lambda names, tree: f"concat({names._text(tree.this)}, {names._text(tree.expression)})",
     "exists": lambda _, tree: f"exists({', '.join(tree.meta.get(OUTER_NAMES, ()))})",
+    "escape": ColumnNames._escaped_like,
     "extract": lambda names, tree: f"extract({tree.this.name} FROM {names._text(tree.expression)})",
     "filter": ColumnNames._filter,
+    "hexstring": lambda _, tree: f"X'{'0' * (len(tree.this) % 2)}{tree.this.upper()}'",
     "identifier": ColumnNames._identifier,
+    "ilike": ColumnNames._like,
     "ignorenulls": lambda names, tree: names._text(tree.this),
     "in": ColumnNames._in,
     "interval": ColumnNames._interval,
