@@ -56,11 +56,19 @@ _SAME_FORM = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """A column of a query: Spark's name, the unique name in the SQL, and the type with metadata."""
+    """A column of a query.
+
+    Args:
+        name: Spark's name.
+        key: the unique name in the SQL.
+        field: the type, with metadata.
+        qualifier: that of the column of a relation that it just is; an ORDER BY of the query may write it.
+    """
 
     name: str
     key: str
     field: Field
+    qualifier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ _AGGREGATES_REFUSED = {
     _WITHIN: "NESTED_AGGREGATE_FUNCTION",
     "WHERE": "INVALID_WHERE_CONDITION",
     "GROUP BY": "GROUP_BY_AGGREGATE",
+    "ORDER BY": "UNSUPPORTED_EXPR_FOR_OPERATOR",
 }
 """Spark's classes for aggregates by the clause, or the call, that they cannot be in."""
 

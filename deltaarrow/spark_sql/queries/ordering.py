@@ -127,8 +127,12 @@ def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Ar
         return query
     writer = context.writer()
     source = context.nested(writer, query, ())
+    qualified = (
+        replace(column, qualifier=each.qualifier)
+        for column, each in zip(source.columns, query.columns, strict=True)
+    )
     binding = Binding(
-        Columns(source.columns, around.outer),
+        Columns(qualified, around.outer),
         lambda node, columns, bind: bind_subquery(context, node, columns, around, bind),
         context.parameters,
         "ORDER BY",

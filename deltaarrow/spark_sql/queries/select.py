@@ -46,12 +46,16 @@ _CLAUSES = frozenset(
 
 @dataclass(frozen=True)
 class _Item:
-    """A column of the select list: its name and its value, or the tree that has yet to be bound."""
+    """A column of the select list: its name and its value, or the tree that has yet to be bound.
+
+    `qualifier` is that of the column of a relation that it just is.
+    """
 
     name: str
     node: Node | None = None
     tree: "exp.Expr | None" = None
     field: Field | None = None
+    qualifier: tuple[str, ...] = ()
 
 
 def compile_select(context: Context, tree: "exp.Expr", around: Around) -> Query:
@@ -139,41 +143,11 @@ class _Select:
 
     def _expanded(self, node: "exp.Expr") -> list[_Item]:
         """The columns of ``*``, ``t.*`` and ``struct.*``, without those in EXCEPT."""
-        star, names = _star(node) or (node, ())
-        if not is_plain_part(star, {"except_"}):
-            raise refused("* with REPLACE or RENAME")
-        columns = Columns([each for each in self.source.columns if not each.is_metadata], self.around.outer)
-        found = columns.shown if not names else columns.matching(names)
-        if names and not found:
-            found = self._fields(columns, names)
-        left_out = [names_of(each) or (each.name,) for each in star.args.get("except_") or []]
-        for one in left_out:
-            matched = [
-                each
-                for each in found
-                if each.name.lower() == one[-1].lower()
-                and (len(one) == 1 or [name.lower() for name in each.qualifier[-1:]] == [one[-2].lower()])
-            ]
-            if not matched:
-                raise columns.unknown(one)
-            found = [each for each in found if each not in matched]
-        if not found and not left_out and not self.source.sql:
+        columns = Columns(self.source.columns, self.around.outer)
+        found = [each for each, _ in starred(columns, node)]
+        if not found and not self.source.sql:
             raise refused("* without FROM")
-        return [_Item(each.name, each.node, field=each.field) for each in found]
-
-    def _fields(self, columns: Columns, names: Sequence[str]) -> list[SourceColumn]:
-        found = columns.find(names)
-        if found is None:
-            known = ", ".join(f"`{each.name}`" for each in columns.shown)
-            raise SchemaMismatchError(
-                f"[CANNOT_RESOLVE_STAR_EXPAND] `{'.'.join(names)}`.* names neither a table nor a struct"
-                f" (columns: {known})"
-            )
-        if not isinstance(found.node.type, StructType):
-            raise SchemaMismatchError(f"`{'.'.join(names)}` is {type_name(found.node.type)}, not a struct")
-        return [
-            SourceColumn(each.name, field_of(found.node, each.name), each) for each in found.node.type.fields
-        ]
+        return [_Item(each.name, each.node, field=each.field, qualifier=each.qualifier) for each in found]
 
     def _bound(self, items: Sequence[_Item], keys: GroupKeys | None) -> list[_Item]:
         """The select list bound from the left: an item may use the names of those before it."""
@@ -200,9 +174,11 @@ class _Select:
         )
         node = binding.bind_output(item.tree)
         field = binding.field_of(item.tree)
-        return _Item(
-            item.name or ColumnNames(binding.shown, self.windows).of(item.tree, node), node, field=field
-        )
+        name = item.name or ColumnNames(binding.shown, self.windows).of(item.tree, node)
+        return _Item(name, node, field=field, qualifier=() if item.name else self._qualifier(node))
+
+    def _qualifier(self, node: Node) -> tuple[str, ...]:
+        return next((each.qualifier for each in self.source.columns if each.node == node), ())
 
     # --- clauses ---
 
@@ -344,7 +320,10 @@ class _Select:
         if not self.distinct:
             sql += ordered_sql(writer, order, [_node(each) for each in items])
             sql += limits(self.tree, self._binding("LIMIT"), self.context.now_ms)
-        columns = [OutputColumn(each.name, key, _field(each)) for each, key in zip(items, keys, strict=True)]
+        columns = [
+            OutputColumn(each.name, key, _field(each), each.qualifier)
+            for each, key in zip(items, keys, strict=True)
+        ]
         return writer.query(sql, columns)
 
 
