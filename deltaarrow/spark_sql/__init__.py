@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         has_text_rules as has_text_rules,
         parse_column as parse_column,
         parse_expression as parse_expression,
+        parse_interval as parse_interval,
     )
     from deltaarrow.spark_sql.known import (
         Equality as Equality,
@@ -80,9 +81,12 @@ if TYPE_CHECKING:
     )
     from deltaarrow.spark_sql.syntax import tokenize_duckdb as tokenize_duckdb
     from deltaarrow.spark_sql.time_zones import (
+        MOST_OFFSET as MOST_OFFSET,
         UTC as UTC,
         TimeZone as TimeZone,
         in_time_zone as in_time_zone,
+        local_time_zone as local_time_zone,
+        offset_name as offset_name,
         parse_time_zone as parse_time_zone,
         session_time_zone as session_time_zone,
     )

@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
-from deltaarrow.spark_sql.intervals import moved
+from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.lambdas import Lambda
 from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS, MadeInterval, made_interval
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
@@ -89,6 +89,7 @@ __all__ = [
     "has_text_rules",
     "parse_column",
     "parse_expression",
+    "parse_interval",
     "parse_parts",
 ]
 
@@ -191,6 +192,21 @@ def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | 
         return None
     path, fields = _scope(schema).resolve(names)
     return path, fields[-1]
+
+
+def parse_interval(text: str) -> Interval:
+    """The length of an INTERVAL literal, or of a sum of them.
+
+    Raises `UnsupportedFeatureError` for any other text.
+
+    >>> parse_interval("INTERVAL 1 HOUR 30 MINUTES").microseconds
+    5400000000
+    """
+    with placed_in(text):
+        found = interval_of(parse_tree(text))
+    if found is None:
+        raise refused(f"{text!r}, which is no INTERVAL,")
+    return found
 
 
 def has_text_rules(fields: Iterable[Field]) -> bool:

@@ -1,5 +1,6 @@
 """The rows that an aggregate or a window function is over, and the nodes of calls over rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deltaarrow.schema import DataType, PrimitiveType
@@ -47,24 +48,26 @@ class Frame:
         start: rows or units after the current row, negative before it, None for unbounded.
         end: as `start`.
         distance: the SQL of a number of units, with ``{}`` for the number.
+        lengths: how far `start` and `end` are from the current row, where rows differ in that.
     """
 
     unit: str
     start: int | float | None
     end: int | float | None
     distance: str = "{}"
+    lengths: tuple[Node, ...] = ()
 
-    @property
-    def sql(self) -> str:
-        """The frame in DuckDB's SQL."""
-        start = "UNBOUNDED PRECEDING" if self.start is None else self._bound(self.start)
-        end = "UNBOUNDED FOLLOWING" if self.end is None else self._bound(self.end)
+    def sql(self, lengths: Sequence[str] = ()) -> str:
+        """The frame in DuckDB's SQL, with the SQL of its lengths."""
+        first, last = lengths or (None, None)
+        start = "UNBOUNDED PRECEDING" if self.start is None else self._bound(self.start, first)
+        end = "UNBOUNDED FOLLOWING" if self.end is None else self._bound(self.end, last)
         return f"{self.unit} BETWEEN {start} AND {end}"
 
-    def _bound(self, count: float) -> str:
+    def _bound(self, count: float, length: str | None) -> str:
         if count == 0:
             return "CURRENT ROW"
-        return f"{self.distance.format(abs(count))} {'PRECEDING' if count < 0 else 'FOLLOWING'}"
+        return f"{length or self.distance.format(abs(count))} {'PRECEDING' if count < 0 else 'FOLLOWING'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,10 @@ class RowsCall:
 
     def _window(self, window: Window) -> str:
         parts = f"PARTITION BY {', '.join(map(self.place, window.partition))}" if window.partition else ""
-        frame = window.frame
-        return f"{parts}{self.order(window.order)}{' ' + frame.sql if frame is not None else ''}".strip()
+        parts += self.order(window.order)
+        if window.frame is not None:
+            parts += f" {window.frame.sql([self.place(each) for each in window.frame.lengths])}"
+        return parts.strip()
 
 
 def is_aggregate(node: Node) -> bool:

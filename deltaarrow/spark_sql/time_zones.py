@@ -29,14 +29,27 @@ from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.types import TIMESTAMP
 
-__all__ = ["UTC", "TimeZone", "ensure_utc", "in_time_zone", "parse_time_zone", "session_time_zone", "zone_of"]
+__all__ = [
+    "MOST_OFFSET",
+    "UTC",
+    "TimeZone",
+    "ensure_utc",
+    "in_time_zone",
+    "local_time_zone",
+    "offset_name",
+    "parse_time_zone",
+    "session_time_zone",
+    "zone_of",
+]
 
 _OUTSIDE = "error('unsupported: a time outside the years 1 to 9999')"
 _OTHER_CALENDAR = "error('unsupported: the Calendar of DuckDB, which is not gregorian,')"
 _NO_MIDNIGHT = "error('unsupported: a day whose midnight the clocks left out')"
 _DAY = 24 * 3_600_000_000
 _MORE_THAN_A_DAY = 25 * 3_600_000_000
-_MOST_SECONDS = 18 * 3600
+MOST_OFFSET = 18 * 3600
+"""The most seconds by which a time zone is ahead of UTC or behind it."""
+
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])(?:(\d)|(\d\d)(?:(:?)(\d\d)(?:\4(\d\d))?)?)", re.ASCII)
 _SHORT_HOUR = re.compile(r"([+-])(\d):", re.ASCII)
 _SHORT_MINUTE = re.compile(r"([+-]\d\d):(\d)$", re.ASCII)
@@ -205,11 +218,31 @@ def parse_time_zone(name: str) -> TimeZone:
     if found is not None:
         hours, minutes, seconds = (int(each or 0) for each in (found[2] or found[3], found[5], found[6]))
         offset = (hours * 60 + minutes) * 60 + seconds
-        if minutes < 60 and seconds < 60 and offset <= _MOST_SECONDS:
+        if minutes < 60 and seconds < 60 and offset <= MOST_OFFSET:
             return TimeZone(name, offset=-offset if found[1] == "-" else offset)
     elif spelled in _regions():
         return TimeZone(name, spelled)
     raise ValueError("a region such as Europe/Berlin or an offset such as +02:00")
+
+
+def local_time_zone() -> str:
+    """The name of the time zone that this machine is set to."""
+    import duckdb
+
+    with duckdb.connect() as connection:  # A new one takes the machine's.
+        ((name,),) = connection.execute("SELECT current_setting('TimeZone')").fetchall()
+    return str(name)
+
+
+def offset_name(seconds: int) -> str:
+    """The name of an offset, as Java writes it.
+
+    >>> offset_name(0), offset_name(-12600), offset_name(90)
+    ('Z', '-03:30', '+00:01:30')
+    """
+    minutes, rest = divmod(abs(seconds), 60)
+    text = f"{'-' if seconds < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return "Z" if not seconds else text + (f":{rest:02}" if rest else "")
 
 
 @functools.cache

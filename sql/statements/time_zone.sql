@@ -129,3 +129,67 @@ SELECT id, at, day FROM events ORDER BY id;
 --| 5, 2024-12-31 22:59:59.999999, 2024-12-31
 --| 7, 2024-07-02 03:00:00, 2024-07-01
 --| 20, 2024-10-28 01:30:00, 2024-10-28
+
+SET TIME ZONE 'Europe/Berlin';
+--| key string, value string
+--| 'spark.sql.session.timeZone', 'Europe/Berlin'
+
+CREATE TABLE seen (id INT, at TIMESTAMP) USING delta;
+
+INSERT INTO seen VALUES (1, TIMESTAMP '2026-03-28 02:30:00'), (2, TIMESTAMP '2026-03-29 03:30:00'), (3, NULL), (4, TIMESTAMP '2026-10-24 02:30:00'), (5, TIMESTAMP '2026-10-25 01:30:00Z'), (6, TIMESTAMP '2026-11-24 02:30:00');
+
+SELECT id, count(*) OVER (ORDER BY at RANGE BETWEEN INTERVAL 1 DAY PRECEDING AND CURRENT ROW) AS c FROM seen ORDER BY id;
+--| id int, c bigint
+--| 1, 1
+--| 2, 1
+--| 3, 1
+--| 4, 1
+--| 5, 2
+--| 6, 1
+
+SELECT id, count(*) OVER (ORDER BY at RANGE BETWEEN INTERVAL 24 HOURS PRECEDING AND CURRENT ROW) AS c FROM seen ORDER BY id;
+--| id int, c bigint
+--| 1, 1
+--| 2, 1
+--| 3, 1
+--| 4, 1
+--| 5, 2
+--| 6, 1
+
+SELECT id, count(*) OVER (ORDER BY at DESC RANGE BETWEEN INTERVAL '1 01:00' DAY TO MINUTE PRECEDING AND INTERVAL 30 MINUTES FOLLOWING) AS c FROM seen ORDER BY id;
+--! DATATYPE_MISMATCH.SPECIFIED_WINDOW_FRAME_DIFF_TYPES
+
+SELECT id, count(*) OVER (ORDER BY at RANGE BETWEEN INTERVAL 8 MONTHS PRECEDING AND INTERVAL 1 MONTH PRECEDING) AS c FROM seen ORDER BY id;
+--| id int, c bigint
+--| 1, 0
+--| 2, 0
+--| 3, 1
+--| 4, 2
+--| 5, 2
+--| 6, 3
+
+SET TIME ZONE INTERVAL '-3:30' HOUR TO MINUTE;
+--| key string, value string
+--| 'spark.sql.session.timeZone', '-03:30'
+
+SELECT current_timezone(), TIMESTAMP '2026-01-01 00:00:00Z';
+--| current_timezone() string, TIMESTAMP '2025-12-31 20:30:00' timestamp
+--| '-03:30', 2026-01-01 00:00:00
+
+SET TIME ZONE INTERVAL 1 HOUR 30 MINUTES;
+--| key string, value string
+--| 'spark.sql.session.timeZone', '+01:30'
+
+SET TIME ZONE INTERVAL 0 HOURS;
+--| key string, value string
+--| 'spark.sql.session.timeZone', 'Z'
+
+SET TIME ZONE INTERVAL 19 HOURS;
+--! INVALID_INTERVAL_FORMAT.TIMEZONE_INTERVAL_OUT_OF_RANGE
+
+SET TIME ZONE INTERVAL 1 MONTH;
+--! INVALID_INTERVAL_FORMAT.TIMEZONE_INTERVAL_OUT_OF_RANGE
+
+SET TIME ZONE 'UTC';
+--| key string, value string
+--| 'spark.sql.session.timeZone', 'UTC'

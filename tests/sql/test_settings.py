@@ -1,5 +1,6 @@
 """SET, RESET and EXPLAIN, and statements that are refused by name."""
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -121,10 +122,14 @@ def test_settings_of_duckdb_stay_duckdbs(con):
 
 def test_time_zone_has_a_statement_of_its_own(con):
     assert pairs(con.sql("SET TIME ZONE 'UTC'")) == [("spark.sql.session.timeZone", "UTC")]
-    with pytest.raises(
-        UnsupportedFeatureError, match=r"\[INVALID_CONF_VALUE\.TIME_ZONE\] 'LOCAL' .* a region"
-    ):
-        con.sql("SET TIME ZONE LOCAL")
+    assert pairs(con.sql("SET TIME ZONE INTERVAL -90 MINUTES")) == [("spark.sql.session.timeZone", "-01:30")]
+    with pytest.raises(UnsupportedFeatureError, match="a zone in quotes, LOCAL or an INTERVAL is expected"):
+        con.sql("SET TIME ZONE Europe/Berlin")
+
+
+def test_the_local_time_zone_is_that_of_the_machine(con):
+    ((machines,),) = duckdb.connect().execute("SELECT current_setting('TimeZone')").fetchall()
+    assert pairs(con.sql("SET TIME ZONE LOCAL")) == [("spark.sql.session.timeZone", machines)]
 
 
 def test_duckdb_shows_times_in_the_session_time_zone(con):

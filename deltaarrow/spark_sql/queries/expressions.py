@@ -334,6 +334,7 @@ class Binding:
         spec, frame = node.args.get("spec"), None
         if spec is not None:
             keys, frame = framed(spec, keys or base.order, self.bind)
+            frame = replace(frame, lengths=tuple(map(_key, frame.lengths)))
         if alias is not None and (partition or order or spec):
             raise refused(f"the window {alias.name} with another PARTITION BY, ORDER BY or frame")
         return Window(

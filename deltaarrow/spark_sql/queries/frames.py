@@ -10,6 +10,9 @@ date                whole numbers, days, weeks  the days since 1970
 timestamp           days to seconds             the microseconds since 1970
 date, timestamp     years and months            the time without a zone, which is moved by months
 ==================  ==========================  ======================================================
+
+A timestamp is moved in the session time zone. Outside UTC a day, and so a month, has not always the same
+length. There each row has bounds of its own: the microseconds from its key to the key moved.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.aggregates import Frame, Order
+from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.nodes import Node, call, refused
 from deltaarrow.spark_sql.queries.constants import constant_value
-from deltaarrow.spark_sql.time_zones import ensure_utc
+from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of
 from deltaarrow.spark_sql.types import (
     DATE,
@@ -91,7 +95,10 @@ def framed(
     if len(keys) != 1:
         raise _mismatch("RANGE_FRAME_MULTI_ORDER", "a RANGE of values is over several keys of ORDER BY")
     kind, key = bounds[0].kind, keys[0].node
-    node, frame = _by_interval(key, kind, frame) if isinstance(kind, tuple) else _by_number(key, kind, frame)
+    if isinstance(kind, tuple):
+        node, frame = _by_interval(keys[0], kind, frame)
+    else:
+        node, frame = _by_number(key, kind, frame)
     spec.meta[CAST_BOUNDS] = is_numeric(key.type) and kind != key.type
     return (replace(keys[0], node=node),), frame
 
@@ -130,20 +137,35 @@ def _by_number(key: Node, kind: DataType, frame: Frame) -> tuple[Node, Frame]:
     raise _invalid(key)
 
 
-def _by_interval(key: Node, units: tuple[str, str], frame: Frame) -> tuple[Node, Frame]:
+def _by_interval(order: Order, units: tuple[str, str], frame: Frame) -> tuple[Node, Frame]:
+    key = order.node
     if key.type not in (DATE, *TIMESTAMPS):
         raise _invalid(key)
-    if key.type == TIMESTAMP:
-        ensure_utc("a RANGE of intervals over timestamps")
+    if key.type == TIMESTAMP and not session_time_zone().is_utc:
+        return _microseconds(key), replace(frame, lengths=_lengths(order, units, frame))
     if _MONTHS.intersection(units):
         time = call("time", (key,), TIMESTAMP_NTZ, "CAST({0} AS TIMESTAMP)")
         return time, replace(frame, distance="INTERVAL ({}) MONTH")
     if key.type != DATE:
-        return call("microseconds", (key,), LONG, "epoch_us({0})"), frame
+        return _microseconds(key), frame
     if units != ("DAY", "DAY"):
         raise _invalid(key)
     start, end = (each and int(each) // _MICROSECONDS_OF_DAY for each in (frame.start, frame.end))
     return _days(key), replace(frame, start=start, end=end)
+
+
+def _lengths(order: Order, units: tuple[str, str], frame: Frame) -> tuple[Node, ...]:
+    """The microseconds from each row's key to the key moved to the start and to the end of its frame."""
+    moves = [int(each or 0) * (-1 if order.descending else 1) for each in (frame.start, frame.end)]
+    intervals = [
+        Interval(months=each) if _MONTHS.intersection(units) else Interval(0, each) for each in moves
+    ]
+    sql = "coalesce(abs(epoch_us({1}) - epoch_us({0})), 0)"
+    return tuple(call("length", (order.node, moved(order.node, each)), LONG, sql) for each in intervals)
+
+
+def _microseconds(key: Node) -> Node:
+    return call("microseconds", (key,), LONG, "epoch_us({0})")
 
 
 def _days(key: Node) -> Node:

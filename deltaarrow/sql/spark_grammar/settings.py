@@ -2,7 +2,7 @@
 
 import re
 
-from deltaarrow.spark_sql import Words
+from deltaarrow.spark_sql import MOST_OFFSET, Words, local_time_zone, offset_name, parse_interval
 from deltaarrow.sql.settings import TIME_ZONE
 from deltaarrow.sql.statements.settings import Explain, Refused, Reset, Set, Show
 
@@ -51,7 +51,9 @@ def parse_set(words: Words) -> Set | Show:
         if words.is_at(what):
             raise words.refused("session variables are not supported, the name of a setting is expected")
     if words.take("TIME", "ZONE"):
-        return Set(TIME_ZONE.name, words.string("a zone") if words.is_at_string else _value(words))
+        zone = _time_zone(words)
+        words.expect_end()
+        return Set(TIME_ZONE.name, zone)
     if words.take("-"):
         words.expect("v")
         words.expect_end()
@@ -98,6 +100,26 @@ def parse_refused(words: Words) -> Refused:
     """Return the statement as one that is refused."""
     first = max((each for each in REFUSED if words.is_at(*each)), key=len)
     return Refused(*REFUSED[first])
+
+
+def _time_zone(words: Words) -> str:
+    """A zone in quotes, LOCAL, or the offset that an INTERVAL means."""
+    if words.is_at_string:
+        return words.string("a zone")
+    if words.take("LOCAL"):
+        return local_time_zone()
+    if not words.is_at("INTERVAL"):
+        raise words.refused("a zone in quotes, LOCAL or an INTERVAL is expected")
+    start = words.start
+    length = parse_interval(words.until(";"))
+    seconds, rest = divmod(length.microseconds, 1_000_000)
+    if length.months or rest or length.is_days or abs(seconds) > MOST_OFFSET:
+        raise words.unsupported(
+            "[INVALID_INTERVAL_FORMAT.TIMEZONE_INTERVAL_OUT_OF_RANGE] the offset of a time zone has whole"
+            " seconds, and at most 18 hours",
+            start,
+        )
+    return offset_name(seconds)
 
 
 def _name(words: Words) -> str:
