@@ -313,8 +313,7 @@ class _Binder:
             unit = names_of(operands[0]) or ("",)
             return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
-            names = [own_name(each) for each in operands]
-            return struct(names, [self.bind(each.this if each.key == "alias" else each) for each in operands])
+            return self._tuple(node)
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
             return variant_part(*map(self.bind, operands))
         if function is not None:
@@ -490,6 +489,13 @@ class _Binder:
             raise refused("an array slice")
         return element(self.bind(node.this), self.bind(node.expressions[0]))
 
+    def _tuple(self, node: "exp.Expr") -> Node:
+        """``(a, b)`` and ``struct(a, b)``."""
+        names = [own_name(each) for each in node.expressions]
+        return struct(
+            names, [self.bind(each.this if each.key == "alias" else each) for each in node.expressions]
+        )
+
     def _trim(self, node: "exp.Expr") -> Node:
         """``TRIM(BOTH characters FROM text)``."""
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "trim")
@@ -547,6 +553,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "rawstring": lambda _, node: Constant(node.this, STRING),
     "regexplike": _Binder._matches,
     "trim": _Binder._trim,
+    "tuple": _Binder._tuple,
     "sub": lambda binder, node: binder._add(node, "-"),
     "trycast": _Binder._cast,
     **dict.fromkeys(_COMPARISONS, _Binder._compare),

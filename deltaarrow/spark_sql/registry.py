@@ -79,7 +79,7 @@ OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
     *("&", "|", "^", "~", "<<", ">>", "AND", "OR", "NOT", "!", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE"),
     *("IS [NOT] NULL", "IS [NOT] TRUE", "IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST"),
-    *("TRY_CAST", "::", "EXTRACT", "INTERVAL", "value -> value", "array[place]"),
+    *("TRY_CAST", "::", "EXTRACT", "INTERVAL", "value -> value", "array[place]", "(value, ...)"),
     *("map[key]", "struct.field"),
 )
 """The operators, as the reference page lists them."""

@@ -49,6 +49,7 @@ _PARTS = {
     "regexplike": {"this", "expression", "negate"},
     "trim": {"this", "expression", "position"},
     "trycast": {"this", "to", "safe"},
+    "tuple": {"expressions"},
 }
 """The arguments of sqlglot nodes that are read here, by node key, if they differ from the usual ones."""
 

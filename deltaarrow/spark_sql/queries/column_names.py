@@ -5,7 +5,6 @@ only where they were written, functions under the name of their class or the ali
 the arguments that have a default.
 """
 
-import datetime
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -20,7 +19,7 @@ from deltaarrow.spark_sql.nodes import Call, Node
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
-from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of
+from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of, own_name
 from deltaarrow.spark_sql.types import DATE
 
 if TYPE_CHECKING:
@@ -186,8 +185,10 @@ class ColumnNames:
         return f"({self._text(tree.this)} <=> {self._text(tree.expression)})"
 
     def _in(self, tree: "exp.Expr") -> str:
-        listed = "listquery()" if tree.args.get("query") is not None else self._listed(tree.expressions)
-        return f"({self._text(tree.this)} IN ({listed}))"
+        if tree.args.get("query") is None:
+            return f"({self._text(tree.this)} IN ({self._listed(tree.expressions)}))"
+        operand = self._tuple(tree.this, "'") if tree.this.key == "tuple" else self._text(tree.this)
+        return f"({operand} IN (listquery()))"
 
     def _between(self, tree: "exp.Expr") -> str:
         return f"between({self._listed([tree.this, tree.args['low'], tree.args['high']])})"
@@ -294,15 +295,22 @@ class ColumnNames:
         if name == "convert_timezone" and len(given) == 2:
             given = ["current_timezone()", *given]
         if name == "struct":
-            given = [
-                f"{self._text(each.this)} AS {each.alias}" if each.key == "alias" else text
-                for each, text in zip(operands, given, strict=True)
-            ]
+            given = [self._part(each) for each in operands]
         if name in ("dateadd", "date_add") and len(given) == 3:
             name = "timestampadd"
         given += [each for each in _DEFAULTS.get(name, ())[len(given) - 1 :] if each] if given else []
         shown = name.upper() if name in _UPPER else _OTHER_NAMES.get(name, name)
         return f"{shown}({distinct}{', '.join(given)})"
+
+    def _tuple(self, tree: "exp.Expr", quote: str = "") -> str:
+        parts = []
+        for place, each in enumerate(tree.expressions, 1):
+            parts += [f"{quote}{own_name(each) or f'col{place}'}{quote}", self._part(each)]
+        return f"named_struct({', '.join(parts)})"
+
+    def _part(self, tree: "exp.Expr") -> str:
+        """A value of a struct, which may have an alias."""
+        return f"{self._text(tree)} AS {tree.alias}" if tree.key == "alias" else self._text(tree)
 
     def _filter(self, tree: "exp.Expr") -> str:
         return f"{self._text(tree.this)} FILTER (WHERE {self._text(tree.expression.this)})"
@@ -410,6 +418,7 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "star": lambda *_: "*",
     "subquery": ColumnNames._subquery,
     "trycast": ColumnNames._cast,
+    "tuple": ColumnNames._tuple,
     "window": ColumnNames._window,
 }
 """The method that prints each kind of sqlglot node, by node key."""

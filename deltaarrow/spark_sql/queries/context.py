@@ -15,7 +15,17 @@ from deltaarrow.spark_sql.queries.relations import Relations
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["Around", "Context", "Cte", "Source", "columns_of", "ensure_no_variable", "renamed", "unique_keys"]
+__all__ = [
+    "Around",
+    "Context",
+    "Cte",
+    "Source",
+    "columns_of",
+    "ensure_no_variable",
+    "renamed",
+    "shown_keys",
+    "unique_keys",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +132,11 @@ def ensure_no_variable(name: str) -> None:
     """Refuse a column that DuckDB would take for a variable of a lambda in our SQL."""
     if name.lower().startswith((OWN_NAME, "lambda_")):
         raise refused(f"a column with the name {name}")
+
+
+def shown_keys(names: Sequence[str]) -> list[str]:
+    """Names for the columns of a result: DuckDB has no empty name, which is shown as two quotes."""
+    return [each or "''" for each in names]
 
 
 def unique_keys(names: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from deltaarrow.spark_sql.queries.membership import settled
 from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
+from deltaarrow.spark_sql.queries.stars import expand_arguments
 from deltaarrow.spark_sql.rows import is_query
 from deltaarrow.spark_sql.scope import Fields
 from deltaarrow.spark_sql.time_zones import ensure_utc
@@ -193,6 +194,8 @@ class Binding:
         if own is None:
             return None
         with placed_at(node):
+            if node.key in ("anonymous", "in"):
+                expand_arguments(node, self.columns)
             return own(self, node, bind)
 
     def _column(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node | None:
@@ -394,7 +397,9 @@ class Binding:
         return None if found is None else is_null(found.node)
 
     def _star(self, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
-        raise refused("* inside an expression")
+        raise SchemaMismatchError(
+            "[INVALID_USAGE_OF_STAR_OR_REGEX] * stands in an operator, which takes no list"
+        )
 
 
 _PARTS: "dict[str, Callable[[Binding, exp.Expr, Callable[[exp.Expr], Node]], Node | None]]" = {

@@ -9,9 +9,9 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.aggregates import Order
 from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Constant, Node, refused
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
+from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.constants import constant_value
-from deltaarrow.spark_sql.queries.context import Around, Context, unique_keys
+from deltaarrow.spark_sql.queries.context import Around, Context, shown_keys, unique_keys
 from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_plain_part
 from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.placement import ensure_ordering
@@ -100,6 +100,8 @@ def limits(tree: "exp.Expr", binding: Binding, now_ms: int) -> str:
     alone = replace(binding, columns=Columns(()), aliases={})
     for name in ("limit", "offset"):
         node = tree.args.get(name)
+        if node is not None and node.key == "fetch":
+            raise SchemaMismatchError("[PARSE_SYNTAX_ERROR] Spark has no FETCH: write LIMIT")
         if node is None or (node.expression.key == "var" and node.expression.name.upper() == "ALL"):
             continue
         if not is_plain_part(node, {"expression"}):
@@ -121,7 +123,7 @@ def limits(tree: "exp.Expr", binding: Binding, now_ms: int) -> str:
 def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Around) -> Query:
     """The query with the ORDER BY, LIMIT and OFFSET of `tree`, and with Spark's names at the top."""
     names = [each.name for each in query.columns]
-    keys = names if around.is_top else unique_keys(names)
+    keys = shown_keys(names) if around.is_top else unique_keys(names)
     has_clauses = any(tree.args.get(each) is not None for each in ("order", "limit", "offset"))
     if not has_clauses and keys == [each.key for each in query.columns]:
         return query
@@ -144,7 +146,5 @@ def compile_ordered(context: Context, tree: "exp.Expr", query: Query, around: Ar
     )
     sql = f"SELECT {listed} FROM {source.sql}{ordered_sql(writer, order, nodes)}"
     sql += limits(tree, binding, context.now_ms)
-    columns = [
-        OutputColumn(each.name, key, each.field) for each, key in zip(query.columns, keys, strict=True)
-    ]
+    columns = [replace(each, key=key) for each, key in zip(query.columns, keys, strict=True)]
     return writer.query(sql, columns)

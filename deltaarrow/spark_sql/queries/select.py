@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import Field, StructType
+from deltaarrow.schema import Field
 from deltaarrow.spark_sql.aggregates import Order, is_window
-from deltaarrow.spark_sql.conditionals import field_of
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, refused, walk
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_is, normalized, substituted
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
-from deltaarrow.spark_sql.queries.context import Around, Context, Source, unique_keys
+from deltaarrow.spark_sql.queries.context import Around, Context, Source, shown_keys, unique_keys
 from deltaarrow.spark_sql.queries.expressions import AMBIGUOUS, WINDOW_KEY, Binding, is_plain_part
 from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
 from deltaarrow.spark_sql.queries.grouping import (
@@ -25,9 +24,10 @@ from deltaarrow.spark_sql.queries.grouping import (
     projected,
 )
 from deltaarrow.spark_sql.queries.made_variants import marked
-from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
 from deltaarrow.spark_sql.queries.placement import ensure_of_groups
+from deltaarrow.spark_sql.queries.stars import star_of, starred
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
@@ -119,7 +119,7 @@ class _Select:
         for each in self.tree.expressions:
             alias, names = _alias(each)
             inner = each.this if alias is not None or names else each
-            if inner.key == "star" or (inner.key in ("column", "dot") and _star(inner) is not None):
+            if star_of(inner) is not None:
                 items += self._expanded(inner)
                 continue
             generator = find_generator(str(inner.this)) if inner.key == "anonymous" else None
@@ -302,7 +302,8 @@ class _Select:
         order: Sequence[Order],
     ) -> Query:
         writer, names = self.writer, [each.name for each in items]
-        keys = names if self.around.is_top and not self.distinct else unique_keys(names)
+        is_shown = self.around.is_top and not self.distinct
+        keys = shown_keys(names) if is_shown else unique_keys(names)
         nodes = [_node(each) for each in items]
         if self.distinct:
             for each in nodes:
@@ -354,14 +355,3 @@ def _alias(node: "exp.Expr") -> tuple[str | None, list[str]]:
     if node.key == "aliases":
         return None, [each.name for each in node.expressions]
     return None, []
-
-
-def _star(node: "exp.Expr") -> "tuple[exp.Expr, tuple[str, ...]] | None":
-    """The star of ``t.*`` and the names before it; None for anything else."""
-    if node.key == "dot" and node.expression.key == "star":
-        names = names_of(node.this)
-        return None if names is None else (node.expression, names)
-    if node.key == "column" and getattr(node.this, "key", "") == "star":
-        parts = [node.args.get(each) for each in ("catalog", "db", "table")]
-        return node.this, tuple(part.name for part in parts if part is not None)
-    return None

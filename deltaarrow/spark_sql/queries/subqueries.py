@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.native import given
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, refused
 from deltaarrow.spark_sql.operators import compare
-from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query
+from deltaarrow.spark_sql.queries.blocks import Query
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.membership import MEMBER
 from deltaarrow.spark_sql.queries.names import Columns
@@ -52,29 +52,41 @@ def bind_subquery(
 
 
 def _member(context: Context, node: "exp.Expr", query: Query, bind: Callable[["exp.Expr"], Node]) -> Node:
-    """``value IN (SELECT ...)``, compared in the common type of both."""
-    if node.this.key == "tuple":
-        raise refused("IN with several columns of a subquery: use EXISTS")
-    if len(query.columns) != 1:
+    """``value IN (SELECT ...)``, compared in the common type of both; several values are compared in turn."""
+    operands = _operands(node.this, bind)
+    if len(query.columns) != len(operands):
         raise SchemaMismatchError(
-            f"[DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH] IN compares one value with {len(query.columns)}"
-            " columns"
+            f"[DATATYPE_MISMATCH.IN_SUBQUERY_LENGTH_MISMATCH] IN compares {len(operands)} values with"
+            f" {len(query.columns)} columns"
         )
-    operand = bind(node.this)
-    column = query.columns[0]
+    if len(operands) > 1 and query.outer:
+        raise refused("IN with several columns of a subquery that reads columns around it: use EXISTS")
     alias = context.alias()
-    reference = ColumnRef((alias, column.key), column.field.type)
-    (value, member), _ = same_type((operand, reference))
-    compare(value, member, "=")  # Refuses what cannot be compared.
+    values, members = [], []
+    for operand, column in zip(operands, query.columns, strict=True):
+        reference = ColumnRef((alias, column.key), column.field.type)
+        (value, member), _ = same_type((operand, reference))
+        compare(value, member, "=")  # Refuses what cannot be compared.
+        values.append(value)
+        members.append(member)
     writer = context.writer()
     writer.own.add(alias)
     inner = f"({writer.inlined(query)}) AS {quote_identifier(alias)}"
-    made = writer.query(
-        f"SELECT {writer.computed(member)} FROM {inner}", [OutputColumn("member", "member", column.field)]
-    )
-    places = len(made.outer)
-    # The columns of outer queries come first, so the compared value has the last place.
-    sql = f"({{{places}}} IN ({made.sql}))"
-    if value.can_fail:
-        sql = f"CASE WHEN {{{places}}} IS NULL THEN NULL ELSE {sql} END"
-    return Call(MEMBER, (*made.outer, value), BOOLEAN, sql, value.can_fail)
+    listed = ", ".join(map(writer.computed, members))
+    made = writer.query(f"SELECT {listed} FROM {inner}", query.columns)
+    # The columns of outer queries come first, so the compared values have the last places.
+    places = [f"{{{len(made.outer) + place}}}" for place in range(len(values))]
+    row = places[0] if len(places) == 1 else f"({', '.join(places)})"
+    sql = f"({row} IN ({made.sql}))"
+    can_fail = any(each.can_fail for each in values)
+    if can_fail and len(values) == 1:
+        sql = f"CASE WHEN {row} IS NULL THEN NULL ELSE {sql} END"
+    return Call(MEMBER, (*made.outer, *values), BOOLEAN, sql, can_fail)
+
+
+def _operands(tree: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> list[Node]:
+    """The values before IN: those of ``(a, b)`` and ``struct(a, b)``, or the one value."""
+    is_struct = tree.key == "anonymous" and str(tree.this).lower() == "struct"
+    if tree.key != "tuple" and not is_struct:
+        return [bind(tree)]
+    return [bind(each.this if each.key == "alias" else each) for each in tree.expressions]
