@@ -29,6 +29,7 @@ __all__ = [
     "is_try",
     "parse_statement",
     "parse_tree",
+    "replaced_token",
     "string_value",
     "tokenize",
     "tokenize_duckdb",
@@ -39,10 +40,7 @@ _MAX_LENGTH = 20_000
 _MAX_TOKENS = 4_000
 _MAX_DEPTH = 60
 
-# sqlglot drops the length of a CHAR or VARCHAR in a cast.
-EXPRESSION_REFUSES = frozenset(
-    ("SEMICOLON", "PARAMETER", "PLACEHOLDER", "HINT", "CHAR", "VARCHAR", "NCHAR", "NVARCHAR")
-)
+EXPRESSION_REFUSES = frozenset(("SEMICOLON", "PARAMETER", "PLACEHOLDER", "HINT", "NCHAR", "NVARCHAR"))
 """The names of sqlglot's kinds of tokens that no expression has."""
 
 _STRING = {
@@ -59,6 +57,8 @@ _CLOSED = re.compile(
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_OPERANDS = frozenset({"NUMBER", "STRING", "IDENTIFIER", "VAR", "R_PAREN", "R_BRACKET"})
+_SUBSTRINGS = ("SUBSTR", "SUBSTRING")
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 _COMPARISONS = frozenset({"eq", "neq", "lt", "lte", "gt", "gte", "nullsafeeq", "nullsafeneq"})
@@ -138,7 +138,7 @@ def parse_statement(text: str, rules: TextRules) -> "exp.Expr":
         dialect = rules.dialect()
         tokens = [_checked(token, text) for token in dialect.tokenize(text)]
         _ensure_plain(tokens, text, rules)
-        statements = dialect.parser().parse(rules.prepared(tokens), text)
+        statements = dialect.parser().parse(rules.prepared(_in_other_words(tokens, text)), text)
         if len(statements) != 1 or statements[0] is None:
             raise refused("a text of several statements" if any(statements) else "an empty text")
         tree: exp.Expr = statements[0]
@@ -225,6 +225,7 @@ def expression_dialect() -> Any:
                 "TRIM": Spark.Parser.FUNCTION_PARSERS["TRIM"],
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
+            ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012 - it takes array(1)[0] for ARRAY[0]
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
             # Else `CAST(array(1) AS ARRAY<INT>)[0]` is read as `ARRAY[0]`.
             ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012
@@ -395,8 +396,9 @@ def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:
     place = depth = 0
     before = ""
     for token in tokens:
-        if text[token.start : token.end + 1] == "::" and before == "NUMBER":
-            raise refused("'::' after a number", token.start)
+        is_length = before in ("CHAR", "VARCHAR")
+        if is_length and token.token_type.name != "L_PAREN":
+            raise _ill_formed(f"{before} has no length", token.start)
         before = token.token_type.name
         if between := _beside(text[place : token.start], rules.is_stored):
             raise refused(f"{between!r} between words", text.find(between[0], place))
@@ -411,6 +413,63 @@ def _ensure_plain(tokens: list[Any], text: str, rules: TextRules) -> None:
     kinds = [token.token_type.name for token in tokens]
     if kinds.count("WHEN") > kinds.count("THEN"):  # sqlglot takes a WHEN without THEN.
         raise _ill_formed("a WHEN has no THEN", tokens[kinds.index("WHEN")].start)
+
+
+def _in_other_words(tokens: list[Any], text: str) -> list[Any]:
+    """The tokens with parentheses and commas that sqlglot needs to read them as Spark does.
+
+    ================================  ========================  ===========================================
+    written                           parsed                    sqlglot
+    ================================  ========================  ===========================================
+    ``1::STRING``                     ``(1)::STRING``           reads ``1L`` as ``1::BIGINT``
+    ``ON TRUE``                       ``ON (TRUE)``             adds an ``ON TRUE`` where none was written
+    ``substring(s FROM 2 FOR 3)``     ``substring(s, 2, 3)``    takes it for no call
+    ================================  ========================  ===========================================
+    """
+    found: list[Any] = []
+    closings: list[bool] = []
+    for place, token in enumerate(tokens):
+        kind, before = token.token_type.name, tokens[place - 1] if place else token
+        if kind == "L_PAREN":
+            closings.append(before.text.upper() in _SUBSTRINGS)
+        elif kind == "R_PAREN" and closings:
+            closings.pop()
+        if kind in ("FROM", "FOR") and closings and closings[-1]:
+            found.append(replaced_token(token, "COMMA", ","))
+        elif kind == "TRUE" and before.token_type.name == "ON":
+            found += _in_parentheses(token)
+        elif text[token.start : token.end + 1] == "::" and before.token_type.name in ("NUMBER", "STRING"):
+            if _is_negative(tokens[:place]):
+                raise refused("'::' after a negative number without parentheses", token.start)
+            found[-1:] = [*_in_parentheses(before), token]
+        else:
+            found.append(token)
+    return found
+
+
+def _is_negative(tokens: list[Any]) -> bool:
+    """Whether a sign of its own stands before the last token, which no operand precedes."""
+    kinds = ["", "", *(each.token_type.name for each in tokens[-3:])]
+    return kinds[-2] == "DASH" and kinds[-3] not in _OPERANDS
+
+
+def _in_parentheses(token: Any) -> list[Any]:
+    return [replaced_token(token, "L_PAREN", "("), token, replaced_token(token, "R_PAREN", ")")]
+
+
+def replaced_token(token: Any, kind: str, text: str) -> Any:
+    """A token of another kind in the place of one."""
+    from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+    return Token(
+        TokenType[kind],
+        text,
+        line=token.line,
+        col=token.col,
+        start=token.start,
+        end=token.end,
+        comments=token.comments,
+    )
 
 
 def _beside(text: str, is_stored: bool) -> str:

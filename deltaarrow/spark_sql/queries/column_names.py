@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from deltaarrow.schema import PrimitiveType
+from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES
 from deltaarrow.spark_sql.intervals import interval_text
 from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS
 from deltaarrow.spark_sql.named_types import data_type_of
-from deltaarrow.spark_sql.nodes import Call, Node
+from deltaarrow.spark_sql.nodes import Call, Constant, Node
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
@@ -242,7 +243,7 @@ class ColumnNames:
         """A number with a suffix, such as ``1L``, or a literal such as ``DATE'2020-01-01'``."""
         kind = _type(tree.args["to"])
         if tree.this.is_string and kind in ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ"):
-            return f"{kind} '{tree.this.this}'"
+            return f"{kind} '{_time_text(tree.this.this, data_type_of(tree.args['to']))}'"
         if kind in ("DOUBLE", "FLOAT"):
             return _java_double(float(tree.this.this))
         return str(tree.this.this)
@@ -438,6 +439,17 @@ def _type(tree: "exp.Expr") -> str:
     if not isinstance(found, PrimitiveType):
         return tree.sql(dialect="spark")
     return _TYPE_NAMES.get(found.type, found.type.upper())
+
+
+def _time_text(text: str, kind: DataType) -> str:
+    """The text of a literal of a date or a time as Spark prints it: in the session time zone."""
+    found = cast(Constant(text, STRING), kind)
+    value = found.value if isinstance(found, Constant) else None
+    if isinstance(value, datetime.datetime):
+        local = session_time_zone().local_time_of(value) if kind == TIMESTAMP else value
+        shown = local.isoformat(" ")
+        return shown.rstrip("0") if local.microsecond else shown
+    return text if value is None else str(value)
 
 
 def _plain_number(text: str) -> str:

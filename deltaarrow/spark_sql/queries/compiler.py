@@ -108,7 +108,10 @@ def _body(context: Context, tree: "exp.Expr", around: Around) -> Query:
     if tree.key in ("union", "intersect", "except"):
         return compile_set_operation(context, tree, around)
     if tree.key == "values":
-        return compile_ordered(context, tree, values_query(context, tree, around), around)
+        alias = tree.args.get("alias")
+        names = [each.name for each in alias.args.get("columns") or []] if alias is not None else []
+        values = renamed(values_query(context, tree, around), names, "the alias of VALUES")
+        return compile_ordered(context, tree, values, around)
     if tree.key == "subquery":
         unknown = {name for name, part in tree.args.items() if part} - _SUBQUERY_PARTS
         if unknown:

@@ -285,9 +285,10 @@ class FromClause:
         lateral = "LATERAL " if join.this.key == "lateral" else ""
         if lateral and word not in ("INNER", "CROSS", "LEFT"):
             raise refused(f"{word} JOIN LATERAL")
-        if lateral and word == "LEFT" and join.this.this.key == "anonymous":
-            # Spark leaves out the rows for which the function makes none.
-            raise refused("LEFT JOIN LATERAL of a table function, instead of LATERAL VIEW OUTER,")
+        is_function = bool(lateral) and join.this.this.key == "anonymous"
+        if is_function and word == "LEFT" and _has_no_condition(join):
+            # Without ON, Spark leaves out the rows for which the function makes none.
+            raise refused("LEFT JOIN LATERAL of a table function without ON TRUE")
         if not left.sql:
             return Source(right.sql, columns)
         if condition is None and word in ("INNER", "CROSS"):
@@ -309,8 +310,7 @@ class FromClause:
         both = (*left.columns, *right.columns)
         if not merged:
             on = join.args.get("on")
-            is_certain = on is None or (on.key == "boolean" and on.this)
-            if is_certain:
+            if _has_no_condition(join):
                 return None, left.columns if word in ("SEMI", "ANTI") else both
             assert on is not None
             node = self.binding(both, "the condition of a join").bind(on)
@@ -367,6 +367,12 @@ class FromClause:
 
     def _quoted(self) -> str:
         return quote_identifier(self._alias())
+
+
+def _has_no_condition(join: "exp.Expr") -> bool:
+    """Whether nothing was written after ON; sqlglot then adds TRUE for some joins."""
+    on = join.args.get("on")
+    return on is None or (on.key == "boolean" and bool(on.this))
 
 
 def named_columns(columns: Sequence[SourceColumn], names: Sequence[str]) -> tuple[SourceColumn, ...]:

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.spark_sql.nodes import refused
-from deltaarrow.spark_sql.syntax import EXPRESSION_REFUSES, expression_dialect, parse_statement
+from deltaarrow.spark_sql.syntax import (
+    EXPRESSION_REFUSES,
+    expression_dialect,
+    parse_statement,
+    replaced_token,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -56,7 +61,7 @@ class _QueryText:
                 continue  # The version is among the words already.
             elif kind == "TABLE_SAMPLE" and _kinds(tokens, place + 1, 3) == ["L_PAREN", "NUMBER", "R_PAREN"]:
                 raise refused("TABLESAMPLE without ROWS, PERCENT or BUCKET", token.start)
-            elif kind == "TABLE" and (place == 0 or tokens[place - 1].token_type.name in _BEFORE_QUERIES):
+            elif kind == "TABLE" and _begins_query(tokens, place):
                 found += _selecting(token)
             else:
                 found.append(token)
@@ -78,6 +83,14 @@ class _QueryText:
                 kept.append(tokens[place])
                 place += 1
         return kept
+
+
+def _begins_query(tokens: list[Any], place: int) -> bool:
+    """Whether a query begins at a place of the tokens: at the start, after WITH, in parentheses and so on."""
+    before = tokens[place - 1].token_type.name if place else ""
+    return (
+        not place or before in _BEFORE_QUERIES or (before == "R_PAREN" and _kinds(tokens, 0, 1) == ["WITH"])
+    )
 
 
 def _kinds(tokens: list[Any], place: int, count: int) -> list[str]:
@@ -151,23 +164,9 @@ def _version_words(at: Any, tokens: list[Any], place: int) -> list[Any]:
     ):
         raise refused("@ outside a table name with a version, such as t@v3,", at.start)
     words = (("VAR", "VERSION"), ("ALIAS", "AS"), ("VAR", "OF"), ("NUMBER", found[1]))
-    return [_replaced(at, kind, text) for kind, text in words]
+    return [replaced_token(at, kind, text) for kind, text in words]
 
 
 def _selecting(token: Any) -> list[Any]:
     words = (("SELECT", "SELECT"), ("STAR", "*"), ("FROM", "FROM"))
-    return [_replaced(token, kind, text) for kind, text in words]
-
-
-def _replaced(token: Any, kind: str, text: str) -> Any:
-    from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
-
-    return Token(
-        TokenType[kind],
-        text,
-        line=token.line,
-        col=token.col,
-        start=token.start,
-        end=token.end,
-        comments=token.comments,
-    )
+    return [replaced_token(token, kind, text) for kind, text in words]
