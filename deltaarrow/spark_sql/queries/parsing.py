@@ -61,6 +61,10 @@ class _QueryText:
                 continue  # The version is among the words already.
             elif kind == "TABLE_SAMPLE" and _kinds(tokens, place + 1, 3) == ["L_PAREN", "NUMBER", "R_PAREN"]:
                 raise refused("TABLESAMPLE without ROWS, PERCENT or BUCKET", token.start)
+            elif token.text.upper() in _PROGRAMS and _is_program(tokens, place):
+                raise refused(
+                    f"{token.text.upper()} with USING, which runs a program on the rows,", token.start
+                )
             elif kind == "TABLE" and _begins_query(tokens, place):
                 found += _selecting(token)
             else:
@@ -85,6 +89,21 @@ class _QueryText:
         return kept
 
 
+def _is_program(tokens: list[Any], place: int) -> bool:
+    """Whether ``SELECT TRANSFORM (...) USING``, ``MAP ... USING`` or ``REDUCE ... USING`` stands at a place."""
+    before = tokens[place - 1].text.upper() if place else ""
+    if tokens[place].text.upper() == "TRANSFORM" and before not in ("SELECT", "ALL", "DISTINCT"):
+        return False
+    depth = 0
+    for token in tokens[place + 1 :]:
+        depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+        if depth < 0 or (depth == 0 and token.token_type.name == "FROM"):
+            return False
+        if depth == 0 and token.text.upper() == "USING":
+            return True
+    return False
+
+
 def _begins_query(tokens: list[Any], place: int) -> bool:
     """Whether a query begins at a place of the tokens: at the start, after WITH, in parentheses and so on."""
     before = tokens[place - 1].token_type.name if place else ""
@@ -107,6 +126,7 @@ def _named(tokens: list[Any]) -> Any:
     return tokens[max(place, 0)]
 
 
+_PROGRAMS = frozenset({"TRANSFORM", "MAP", "REDUCE"})
 _BEFORE_QUERIES = frozenset({"L_PAREN", "UNION", "ALL", "EXCEPT", "INTERSECT"})
 
 

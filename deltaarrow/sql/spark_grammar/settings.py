@@ -9,6 +9,7 @@ from deltaarrow.sql.statements.settings import Explain, Refused, Reset, Set, Sho
 __all__ = ["REFUSED", "explained", "parse_explain", "parse_refused", "parse_reset", "parse_set"]
 
 _READ_ANEW = "a statement reads the newest version of each table, and nothing is cached: remove the statement"
+_NO_PROGRAM = "nothing here runs a program on rows: write it with functions, or read the rows in Python"
 REFUSED = {  # sqlglot takes some pairs of words for one
     ("CACHE",): ("CACHE TABLE", _READ_ANEW),
     ("UNCACHE",): ("UNCACHE TABLE", _READ_ANEW),
@@ -32,6 +33,8 @@ REFUSED = {  # sqlglot takes some pairs of words for one
     ("LOAD", "DATA"): ("LOAD DATA", "use INSERT INTO ... SELECT, or COPY INTO"),
     ("ADD JAR",): ("ADD JAR", "nothing here runs Java"),
     ("ADD FILE",): ("ADD FILE", "a statement reads no files but those of tables"),
+    ("MAP",): ("MAP ... USING", _NO_PROGRAM),
+    ("REDUCE",): ("REDUCE ... USING", _NO_PROGRAM),
     ("DECLARE",): ("DECLARE VARIABLE", "give the value as a parameter of the statement, such as :name"),
     ("EXECUTE", "IMMEDIATE"): ("EXECUTE IMMEDIATE", "a text that is made while it runs is never run here"),
 }

@@ -237,6 +237,8 @@ def test_time_without_a_zone_is_a_parameter_in_utc_alone():
         ("SELECT IDENTIFIER(id) FROM t", "IDENTIFIER of something other"),
         ("SELECT IDENTIFIER('id + 1') FROM t", "which is no name"),
         ("SELECT (id, b) IN (SELECT id, t.b FROM u) FROM t", "several columns"),
+        ("SELECT TRANSFORM(id) USING 'cat' AS (x) FROM t", "TRANSFORM with USING, which runs a program"),
+        ("FROM t MAP id USING 'cat'", "MAP with USING"),
         ("SELECT s:a.b FROM t", "a part of string, which is no variant"),
         ("SELECT explode(ar) + 1 FROM n", "explode"),
         ("SELECT count(*), explode(ar) FROM n", "a generator beside an aggregate"),
