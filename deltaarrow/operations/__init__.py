@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         update_rows as update_rows,
     )
     from deltaarrow.operations.drop import drop_table as drop_table, plan_drop as plan_drop
+    from deltaarrow.operations.evolution import evolve_for_values as evolve_for_values
     from deltaarrow.operations.identity import sync_identity as sync_identity
     from deltaarrow.operations.insertion import assigned_rows as assigned_rows, cast_rows as cast_rows
     from deltaarrow.operations.log_maintenance import (

@@ -24,24 +24,33 @@ from deltaarrow.features import (
 from deltaarrow.operations.clustering_domain import ensure_clustering_kept
 from deltaarrow.operations.dependents import ensure_no_dependents
 from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
     Schema,
+    StructType,
     as_nullable,
     assign_column_ids,
     ensure_valid_for_write,
     from_arrow_schema,
+    is_wider,
     keeps_types,
     merge_schemas,
     resolve_partition_columns,
+    to_arrow_schema,
     without_table_metadata,
 )
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["SchemaMode", "evolve"]
+__all__ = ["SchemaMode", "evolve", "evolve_for_values"]
 
 SchemaMode: TypeAlias = Literal["merge", "overwrite"]
 """Whether new columns of the data are added to the schema, or the schema of the data replaces it."""
 
 _WIDENING_PREVIEW = "typeWidening-preview"
+_VOID = PrimitiveType("void")
 
 
 def evolve(
@@ -96,6 +105,18 @@ def evolve(
     return metadata, None if protocol == snapshot.protocol else protocol
 
 
+def evolve_for_values(snapshot: Snapshot, given: Schema) -> tuple[Metadata, Protocol | None] | None:
+    """Return what `evolve` returns with ``merge``, for values that are then cast to the columns.
+
+    So a column keeps its type if it cannot be widened to that of the values.
+    """
+    fitting = [
+        each if (column := snapshot.schema.find(each.name)) is None else _fitting(each, column)
+        for each in given.fields
+    ]
+    return evolve(snapshot, to_arrow_schema(Schema(fitting)), schema_mode="merge")
+
+
 def _merged(snapshot: Snapshot, data: pa.Schema) -> Schema:
     in_preview = _WIDENING_PREVIEW in supported_features(snapshot.protocol)
     return merge_schemas(
@@ -104,6 +125,25 @@ def _merged(snapshot: Snapshot, data: pa.Schema) -> Schema:
         widen=properties.ENABLE_TYPE_WIDENING.parse(snapshot.configuration),
         table_version=snapshot.version + 1 if in_preview else None,
     )
+
+
+def _fitting(given: Field, column: Field) -> Field:
+    """A column of the values, with the table's type unless it can become that of the values."""
+    return Field(given.name, _fitting_type(given.type, column.type), given.nullable)
+
+
+def _fitting_type(given: DataType, own: DataType) -> DataType:
+    if isinstance(given, StructType) and isinstance(own, StructType):
+        pairs = [(each, own.find(each.name)) for each in given.fields]
+        return StructType([each if column is None else _fitting(each, column) for each, column in pairs])
+    if isinstance(given, ArrayType) and isinstance(own, ArrayType):
+        return ArrayType(_fitting_type(given.element_type, own.element_type))
+    if isinstance(given, MapType) and isinstance(own, MapType):
+        key = _fitting_type(given.key_type, own.key_type)
+        return MapType(key, _fitting_type(given.value_type, own.value_type))
+    if isinstance(given, PrimitiveType) and isinstance(own, PrimitiveType) and own != _VOID:
+        return given if is_wider(own, given) else own
+    return given
 
 
 def _replaced(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.schema.evolution import (
         as_nullable as as_nullable,
+        is_wider as is_wider,
         keeps_types as keeps_types,
         merge_schemas as merge_schemas,
     )

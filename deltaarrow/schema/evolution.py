@@ -19,7 +19,7 @@ from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.schema.schema import Schema, without_table_metadata
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
-__all__ = ["as_nullable", "keeps_types", "merge_schemas"]
+__all__ = ["as_nullable", "is_wider", "keeps_types", "merge_schemas"]
 
 _Struct = TypeVar("_Struct", bound=StructType)
 
@@ -127,7 +127,7 @@ class _Merge:
                 return replace(table, key_type=key, value_type=value)
             case PrimitiveType("void"), _:
                 return data
-            case PrimitiveType(), PrimitiveType() if self._widen and _is_wider(table, data):
+            case PrimitiveType(), PrimitiveType() if self._widen and is_wider(table, data):
                 change = {**self._version, "fromType": table.type, "toType": data.type}
                 changes.append(change | ({"fieldPath": ".".join(inside)} if inside else {}))
                 return data
@@ -139,7 +139,7 @@ class _Merge:
         return table
 
 
-def _is_wider(old: PrimitiveType, new: PrimitiveType) -> bool:
+def is_wider(old: PrimitiveType, new: PrimitiveType) -> bool:
     """Whether Spark widens a column automatically: to more digits, but never to another kind of number."""
     if old.type in _WHOLE_NUMBERS and new.type in _WHOLE_NUMBERS:
         return _WHOLE_NUMBERS.index(old.type) < _WHOLE_NUMBERS.index(new.type)

@@ -1,11 +1,12 @@
 """The rows of an INSERT: the column of a table that each of its query is for, and how they are written."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.operations import assigned_rows, cast_rows
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.operations import assigned_rows, cast_rows, evolve_for_values
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, StructType
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.settings import OPTIMIZE_WRITE, OVERWRITE_MODE
 from deltaarrow.sql.spark_grammar.rows import quoted
@@ -39,7 +40,8 @@ class InsertedRows:
     """
 
     def __init__(self, session: "Session", statement: "Insert", table: "Snapshot", evolves: bool) -> None:
-        self._statement, self._schema, self._evolves = statement, table.schema, evolves
+        self._statement, self._table, self._evolves = statement, table, evolves
+        self._schema = table.schema
         self._is_spark = session.dialect == "spark"
         self._partition = {self._column(name): text for name, text in statement.partition.items()}
         self._ensure_partition(table)
@@ -56,21 +58,32 @@ class InsertedRows:
             own = [column for column in self.columns if column is not None]
             return query.reader(cast_rows(query.sql, own))
         constants = {column: text for column, text in self._partition.items() if text is not None}
-        return query.reader(
-            assigned_rows(
-                query.sql,
-                query.schema,
-                self.columns,
-                constants,
-                fills=self._evolves,
-                by_position=self._matches_fields_by_position,
-            )
+        columns = self._assigned_columns()
+        sql = assigned_rows(
+            query.sql,
+            query.schema,
+            columns,
+            constants,
+            fills=self._evolves,
+            by_position=self._matches_fields_by_position,
         )
+        return query.reader(sql, [column.type for column in columns])
 
     @property
     def static_partition(self) -> dict[Field, str]:
         """The partition columns that the statement gives a value, with its text."""
         return {column: text for column, text in self._partition.items() if text is not None}
+
+    def _assigned_columns(self) -> list[Field]:
+        """The columns that the table has after the INSERT, for those of the query."""
+        by_position = self._matches_fields_by_position
+        named = [
+            given if column is None else _named_as(column, given, fields_too=by_position)
+            for given, column in zip(self.query.schema.fields, self.columns, strict=True)
+        ]
+        found = evolve_for_values(self._table, Schema(named)) if self._evolves else None
+        schema = self._schema if found is None else Schema.from_json(found[0].schema_string)
+        return [schema.field(each.name) for each in named]
 
     @property
     def _matches_fields_by_position(self) -> bool:
@@ -176,6 +189,24 @@ def write_options(
 
 def _equals(column: Field, text: str) -> str:
     return f"({column.name if column.name.isidentifier() else quoted(column.name)} <=> {text})"
+
+
+def _named_as(column: Field, given: Field, *, fields_too: bool) -> Field:
+    """A column of the query under the name of a column of the table, and its fields too, by position."""
+    return Field(column.name, _type_as(column.type, given.type) if fields_too else given.type, given.nullable)
+
+
+def _type_as(column: DataType, given: DataType) -> DataType:
+    if isinstance(column, StructType) and isinstance(given, StructType):
+        shared = zip(column.fields, given.fields, strict=False)
+        named = [_named_as(*pair, fields_too=True) for pair in shared]
+        return StructType([*named, *given.fields[len(named) :]])
+    if isinstance(column, ArrayType) and isinstance(given, ArrayType):
+        return replace(given, element_type=_type_as(column.element_type, given.element_type))
+    if isinstance(column, MapType) and isinstance(given, MapType):
+        key = _type_as(column.key_type, given.key_type)
+        return replace(given, key_type=key, value_type=_type_as(column.value_type, given.value_type))
+    return given
 
 
 def _is_read_as(column: DataType, given: DataType) -> bool:

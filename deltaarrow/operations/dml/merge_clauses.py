@@ -15,18 +15,9 @@ from deltaarrow.operations.dml.assignments import (
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
-from deltaarrow.operations.evolution import evolve
+from deltaarrow.operations.evolution import evolve_for_values
 from deltaarrow.operations.target import WriteTarget
-from deltaarrow.schema import (
-    ArrayType,
-    DataType,
-    Field,
-    MapType,
-    PrimitiveType,
-    Schema,
-    StructType,
-    to_arrow_schema,
-)
+from deltaarrow.schema import Field, PrimitiveType, Schema
 from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import AliasScope, parse_column
@@ -42,10 +33,6 @@ _PRESENT: dict[When, Callable[[MergeStatement], str | None]] = {
 }
 """The table that rows of a clause come from; None for matched rows, which come from both."""
 
-_KINDS = {
-    **dict.fromkeys(("byte", "short", "integer", "long", "float", "double"), "number"),
-    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time"),
-}
 _FILLED_KEYS = (GENERATION_KEY, DEFAULT_KEY)
 
 
@@ -60,40 +47,12 @@ def evolved_target(snapshot: Snapshot, statement: MergeStatement, source: Schema
     wanted = [each for each in source.fields if _is_wanted(each, statement, tables)]
     if not wanted:
         return WriteTarget.existing(snapshot)
-    fitting = [
-        each if (column := snapshot.schema.find(each.name)) is None else _fitting(each, column)
-        for each in wanted
-    ]
-    found = evolve(snapshot, to_arrow_schema(Schema(fitting)), schema_mode="merge")
+    found = evolve_for_values(snapshot, Schema(wanted))
     if found is None:
         return WriteTarget.existing(snapshot)
     metadata, protocol = found
     changes: list[Action] = [metadata] if protocol is None else [metadata, protocol]
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
-
-
-def _fitting(given: Field, column: Field) -> Field:
-    """Return a source column, with the table's type if the kinds differ: such values are cast."""
-    return Field(given.name, _fitting_type(given.type, column.type), given.nullable)
-
-
-def _fitting_type(given: DataType, own: DataType) -> DataType:
-    if isinstance(given, StructType) and isinstance(own, StructType):
-        pairs = [(each, own.find(each.name)) for each in given.fields]
-        return StructType([each if column is None else _fitting(each, column) for each, column in pairs])
-    if isinstance(given, ArrayType) and isinstance(own, ArrayType):
-        return ArrayType(_fitting_type(given.element_type, own.element_type))
-    if isinstance(given, MapType) and isinstance(own, MapType):
-        key = _fitting_type(given.key_type, own.key_type)
-        return MapType(key, _fitting_type(given.value_type, own.value_type))
-    if isinstance(given, PrimitiveType) and isinstance(own, PrimitiveType) and _kind(given) != _kind(own):
-        return own
-    return given
-
-
-def _kind(data_type: PrimitiveType) -> str:
-    """Return the kind of a type; types of one kind may be widened to one another."""
-    return "number" if data_type.decimal else _KINDS.get(data_type.type, data_type.type)
 
 
 def _is_wanted(column: Field, statement: MergeStatement, tables: Mapping[str, Schema]) -> bool:
@@ -174,10 +133,12 @@ def _star(
     excepted = _excepted(clause, target.schema, source)
     assigned, lacking = {}, []
     for column in target.schema.fields:
-        if column.name.lower() in excepted or column.type == _VOID:
+        if column.name.lower() in excepted:
             continue
         given = source.find(column.name)
-        if given is not None:
+        if column.type == _VOID:
+            _ensure_nothing(column, given)
+        elif given is not None:
             path = (statement.source_alias, given.name)
             keeping = column if keeps else None
             assigned[column.name] = outer.copied(path, given.type, column.type, keeping=keeping)
@@ -189,6 +150,15 @@ def _star(
             " it; name the columns, leave these out with except_cols, or pass merge_schema=True"
         )
     return assigned
+
+
+def _ensure_nothing(column: Field, given: Field | None) -> None:
+    """Raise if a source column has values for a column that has no type, and so cannot keep them."""
+    if given is not None and given.type != _VOID:
+        raise SchemaMismatchError(
+            f"column {column.name!r} has no type in the table yet, so it cannot take the values of the"
+            " source; pass merge_schema=True (in SQL, WITH SCHEMA EVOLUTION) to give it theirs"
+        )
 
 
 def _excepted(clause: MergeClause, table: Schema, source: Schema) -> set[str]:

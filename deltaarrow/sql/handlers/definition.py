@@ -1,7 +1,7 @@
 """Statements that create, clone and drop tables."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from deltaarrow.operations import (
     drop_table,
     like_table,
 )
-from deltaarrow.schema import Field, PrimitiveType, Schema, resolve_partition_columns
+from deltaarrow.schema import Field, Schema, resolve_partition_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = ["KINDS"]
 
 _NOTHING = pa.table({})
-_VOID = PrimitiveType("void")
 _CLONE_COLUMNS = {
     "source_table_size": "sourceTableSize",
     "source_num_of_files": "sourceNumOfFiles",
@@ -148,22 +147,7 @@ def _rows(session: "Session", text: str, columns: Sequence[Field] = ()) -> pa.Re
     query = QueryRows(session, text)
     if columns:
         return _declared_rows(query, columns)
-    reader = query.reader()
-    if session.dialect == "duckdb":
-        return reader
-    places = [place for place, field in enumerate(query.schema.fields) if field.type == _VOID]
-    schema = reader.schema
-    for place in places:
-        schema = schema.set(place, pa.field(schema.names[place], pa.null()))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            arrays = list(batch.columns)
-            for place in places:
-                arrays[place] = pa.nulls(batch.num_rows)
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches()) if places else reader
+    return query.reader()
 
 
 def _declared_rows(query: QueryRows, columns: Sequence[Field]) -> pa.RecordBatchReader:

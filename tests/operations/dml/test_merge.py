@@ -168,6 +168,25 @@ def test_columns_that_the_table_gains(tmp_path):
     assert table.schema().names == ["id", "s", "more", "extra"]
 
 
+def test_column_without_a_type_takes_that_of_the_source_or_no_value(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [1], "n": pa.nulls(1)}))
+    source = pa.table({"id": [1, 2], "n": [5, 6]})
+
+    def upsert(rows, merge_schema=False):
+        merger = DeltaTable(tmp_path).merge(rows, "t.id = s.id", "s", "t", merge_schema=merge_schema)
+        merger.when_matched_update_all().when_not_matched_insert_all().execute()
+
+    with pytest.raises(SchemaMismatchError, match="'n' has no type in the table yet"):
+        upsert(source)
+    upsert(pa.table({"id": [3], "n": pa.nulls(1)}))
+    upsert(source, merge_schema=True)
+    assert sorted(DeltaTable(tmp_path).to_pyarrow_table().to_pylist(), key=lambda row: row["id"]) == [
+        {"id": 1, "n": 5},
+        {"id": 2, "n": 6},
+        {"id": 3, "n": None},
+    ]
+
+
 def test_columns_that_are_left_out(tmp_path):
     table = make(tmp_path, pa.table({"id": [1], "a": ["x"], "b": ["y"]}), VECTORS)
     source = pa.table({"id": [1, 2], "a": ["X", "Z"], "b": ["Y", "W"]})
