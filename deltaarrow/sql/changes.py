@@ -211,7 +211,7 @@ def _begun(session: "Session", table: "DeltaTable", change: _Change) -> RowOpera
     return RowOperation.begin(
         table.snapshot,
         change.name,
-        commit_properties=session.settings.commit_properties(is_write=change.name == "MERGE"),
+        commit_properties=session.settings.commit_properties(),
         hook_properties=session.settings.hook_properties(),
         only_adds=change.clauses.only_inserts,
     )

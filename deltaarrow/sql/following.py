@@ -103,6 +103,11 @@ class Following:
             )
 
     @property
+    def is_following(self) -> bool:
+        """Whether changes are followed: their progress is then that of the application."""
+        return self._source is not None
+
+    @property
     def is_idle(self) -> bool:
         """Whether changes are followed, and there are no new ones."""
         return self._source is not None and self._first > self._last

@@ -23,6 +23,7 @@ __all__ = [
     "ANSI",
     "APPLICATION",
     "APPLICATION_VERSION",
+    "APPLICATION_VERSION_RESETS",
     "AUTO_COMPACT",
     "AUTO_MERGE",
     "COMMIT_METADATA",
@@ -151,6 +152,13 @@ APPLICATION_VERSION = Setting[int | None](
     _whole_number,
     "The application's own version of its next write.",
 )
+APPLICATION_VERSION_RESETS = Setting[bool](
+    _DELTA + "write.txnVersion.autoReset.enabled",
+    False,
+    "false",
+    _switch,
+    "Whether a write takes the application's version away from the session.",
+)
 COMMIT_METADATA = Setting[str | None](
     _DELTA + "commitInfo.userMetadata", None, UNDEFINED, _text, "A text that commits keep for history."
 )
@@ -192,6 +200,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         ANSI,
         APPLICATION,
         APPLICATION_VERSION,
+        APPLICATION_VERSION_RESETS,
         AUTO_COMPACT,
         AUTO_MERGE,
         COMMIT_METADATA,
@@ -206,7 +215,11 @@ SETTINGS: dict[str, Setting[Any]] = {
 
 _TUNING = frozenset(
     (
+        "spark.databricks.delta.checkpoint.partSize",
+        "spark.databricks.delta.deltaLog.minorCompaction.useForReads",
+        "spark.databricks.delta.merge.repartitionBeforeWrite.enabled",
         "spark.databricks.delta.optimize.maxThreads",
+        "spark.databricks.delta.optimize.repartition.enabled",
         "spark.databricks.delta.snapshotPartitions",
         "spark.databricks.delta.vacuum.parallelDelete.enabled",
         "spark.default.parallelism",
@@ -286,19 +299,37 @@ class Settings:
         """Return what the settings say of a commit; None where they say nothing.
 
         Args:
-            is_write: whether the commit writes rows, and so keeps the progress of the application.
+            is_write: whether the commit changes rows, and so keeps the progress of the application.
+
+        Raises `UnsupportedFeatureError` for the progress of an application of which half is told.
         """
         metadata = self[COMMIT_METADATA]
-        application, version = self[APPLICATION], self[APPLICATION_VERSION]
-        progress = None
-        if is_write and application is not None and version is not None:
-            progress = [Transaction(application, version)]
+        progress = self._progress() if is_write else None
         if metadata is None and progress is None:
             return None
         return CommitProperties(
             custom_metadata=None if metadata is None else {"userMetadata": metadata},
             app_transactions=progress,
         )
+
+    def _progress(self) -> list[Transaction] | None:
+        application, version = self[APPLICATION], self[APPLICATION_VERSION]
+        if application is None and version is None:
+            return None
+        if application is None or version is None:
+            lacking = APPLICATION if application is None else APPLICATION_VERSION
+            raise UnsupportedFeatureError(
+                f"[DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS] a write is made once if {APPLICATION.name} and"
+                f" {APPLICATION_VERSION.name} are both set, and {lacking.name} is not: SET it, or RESET the"
+                " other",
+                feature=lacking.name,
+            )
+        return [Transaction(application, version)]
+
+    def finish_write(self) -> None:
+        """Forget the application's version once a statement has changed rows, if the session says so."""
+        if self[APPLICATION_VERSION_RESETS]:
+            self.reset(APPLICATION_VERSION.name)
 
     def hook_properties(self) -> PostCommitHookProperties | None:
         """Return what the settings say of the time after a commit; None where they say nothing."""

@@ -359,11 +359,14 @@ class OptimisticTransaction:
         """Record the version that an application has reached, and return whether it is new.
 
         False means that the table has this version or a later one: the write was committed before and must
-        not be committed again.
+        not be committed again. A version that this transaction has staged already is staged once.
         """
         known = self.application_version(app_id)
         if known is not None and known >= version:
             return False
+        staged = (each for each in self.actions if isinstance(each, SetTransaction))
+        if any((each.app_id, each.version) == (app_id, version) for each in staged):
+            return True
         updated = self.clock() if last_updated is None else last_updated
         self.stage([SetTransaction(app_id=app_id, version=version, last_updated=updated)])
         return True

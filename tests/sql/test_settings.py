@@ -10,6 +10,7 @@ from deltaarrow.spark_sql import parse_time_zone
 from deltaarrow.sql.settings import (
     APPLICATION,
     APPLICATION_VERSION,
+    APPLICATION_VERSION_RESETS,
     AUTO_COMPACT,
     AUTO_MERGE,
     MAX_FILE_SIZE,
@@ -157,7 +158,8 @@ def test_settings_say_what_goes_into_a_commit(con):
     assert (settings.commit_properties(), settings.hook_properties()) == (None, None)
     settings.set("spark.databricks.delta.commitInfo.userMetadata", "why")
     settings.set("spark.databricks.delta.write.txnAppId", "app")
-    assert settings.commit_properties().app_transactions is None
+    with pytest.raises(UnsupportedFeatureError, match=r"DELTA_INVALID_IDEMPOTENT.*txnVersion is not"):
+        settings.commit_properties()
     settings.set("spark.databricks.delta.write.txnVersion", "3")
     found = settings.commit_properties()
     assert found.custom_metadata == {"userMetadata": "why"}
@@ -165,6 +167,38 @@ def test_settings_say_what_goes_into_a_commit(con):
     assert settings.commit_properties(is_write=False).app_transactions is None
     settings.set(AUTO_COMPACT.name, "false")
     assert settings.hook_properties().auto_compact is False
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_statement_of_an_application_changes_rows_once(con, tmp_path, dialect):
+    deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1, 2, 3], "v": [0, 0, 0]}))
+    table = f"delta.`{tmp_path / 't'}`"
+    con.sql(f"SET {APPLICATION.name} = app")
+    source = "(SELECT 3 AS id, 100 AS v) s ON t.id = s.id"
+    statements = [
+        f"UPDATE {table} SET v = v + 1 WHERE id = 1",
+        f"UPDATE {table} SET v = v + 1 WHERE id IN (SELECT 1)",
+        f"DELETE FROM {table} WHERE id = 2",
+        f"INSERT INTO {table} VALUES (4, 4)",
+        f"MERGE INTO {table} AS t USING {source} WHEN MATCHED THEN UPDATE SET v = t.v + s.v",
+    ]
+    for version, statement in enumerate(statements):
+        con.sql(f"SET {APPLICATION_VERSION.name} = {version}")
+        con.sql(statement, dialect=dialect)
+        con.sql(statement, dialect=dialect)
+    found = con.sql(f"SELECT id, v FROM {table} ORDER BY id").fetchall()
+    assert found == [(1, 2), (3, 100), (4, 4)]
+
+
+def test_version_of_an_application_is_for_one_write_if_it_is_reset(con, tmp_path):
+    deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
+    insert = f"INSERT INTO delta.`{tmp_path / 't'}` VALUES (2)"
+    con.sql(f"SET {APPLICATION.name} = app; SET {APPLICATION_VERSION.name} = 1")
+    con.sql(f"SET {APPLICATION_VERSION_RESETS.name} = true; {insert}")
+    assert pairs(con.sql(f"SET {APPLICATION_VERSION.name}")) == [(APPLICATION_VERSION.name, "<undefined>")]
+    with pytest.raises(UnsupportedFeatureError, match="DELTA_INVALID_IDEMPOTENT"):
+        con.sql(insert)
+    assert deltaarrow.DeltaTable(tmp_path / "t").version() == 1
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,16 @@ def test_changes_are_one_version(con, orders):
     assert DeltaTable(orders).version() == 2
 
 
+def test_statements_of_an_application_are_one_change_that_is_made_once(con, orders):
+    con.sql("SET spark.databricks.delta.write.txnAppId = app")
+    con.sql("SET spark.databricks.delta.write.txnVersion = 1")
+    for _ in range(2):
+        con.sql("BEGIN; DELETE FROM lake.orders WHERE id < 3")
+        con.sql("INSERT INTO lake.orders VALUES (7, 'x'); INSERT INTO lake.orders VALUES (8, 'y'); COMMIT")
+    assert rows(orders) == [(3, "c"), (7, "x"), (8, "y")]
+    assert DeltaTable(orders).version() == 1
+
+
 @pytest.mark.parametrize(
     "text",
     ["UPDATE lake.orders SET s = 'k' WHERE id = 1", "INSERT INTO lake.orders VALUES (4, 'd')"],

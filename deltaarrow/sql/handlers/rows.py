@@ -28,7 +28,11 @@ from deltaarrow.sql.statements.rows import Delete, Insert, Merge, Truncate, Upda
 from deltaarrow.table import DeltaTable, write_deltalake
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltaarrow.sql.session import Session
+
+    Handler = Callable[[Session, Any], pa.Table]
 
 __all__ = ["KINDS"]
 
@@ -90,6 +94,17 @@ def _staged(
         ).num_rows
 
 
+def _once(handle: "Handler") -> "Handler":
+    """The handler of a statement that an application makes once (`Settings.finish_write`)."""
+
+    def handled(session: "Session", statement: Any) -> pa.Table:
+        result = handle(session, statement)
+        session.settings.finish_write()
+        return result
+
+    return handled
+
+
 def _delete(session: "Session", statement: Delete) -> pa.Table:
     table = session.table(statement.table)
     alias = statement.alias or statement.table.parts[-1]
@@ -98,7 +113,7 @@ def _delete(session: "Session", statement: Delete) -> pa.Table:
     metrics = table.delete(
         statement.condition or "true",
         target_alias=alias,
-        commit_properties=session.settings.commit_properties(is_write=False),
+        commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
     )
     return _affected(metrics["num_deleted_rows"])
@@ -113,7 +128,7 @@ def _update(session: "Session", statement: Update) -> pa.Table:
         statement.values,
         predicate=statement.condition,
         target_alias=alias,
-        commit_properties=session.settings.commit_properties(is_write=False),
+        commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
     )
     return _affected(metrics["num_updated_rows"])
@@ -130,7 +145,8 @@ def _merge(session: "Session", statement: Merge) -> pa.Table:
         if following.is_idle:
             return with_metrics(_merged(nothing), {"changes": following.versions})
         reads_table = rows.reads(table.snapshot)
-        properties = following.progress(session.settings.commit_properties())
+        own = session.settings.commit_properties(is_write=not following.is_following)
+        properties = following.progress(own)
         merger = merger_of(session, table, statement, rows.reader(), properties, reads_table=reads_table)
         metrics = merger.execute()
     return with_metrics(_merged(metrics), {**metrics, "changes": following.versions})
@@ -161,7 +177,7 @@ KINDS = (
         "INSERT",
         (("INSERT",),),
         Insert,
-        _insert,
+        _once(_insert),
         parse_insert,
         duckdb_grammar.parse_insert,
         find_subject,
@@ -172,7 +188,7 @@ KINDS = (
         "DELETE",
         (("DELETE",),),
         Delete,
-        _delete,
+        _once(_delete),
         parse_delete,
         duckdb_grammar.parse_delete,
         find_subject,
@@ -183,7 +199,7 @@ KINDS = (
         "UPDATE",
         (("UPDATE",),),
         Update,
-        _update,
+        _once(_update),
         parse_update,
         duckdb_grammar.parse_update,
         find_subject,
@@ -194,7 +210,7 @@ KINDS = (
         "MERGE",
         (("MERGE",),),
         Merge,
-        _merge,
+        _once(_merge),
         parse_merge,
         duckdb_grammar.parse_merge,
         find_subject,
