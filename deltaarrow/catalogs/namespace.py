@@ -45,12 +45,14 @@ class View:
         query: the query as DuckDB's SQL over the names of a catalog.
         schema: its columns in Delta's types, as they were when the view was made.
         namespace: that of tables which the query names alone; None for names of DuckDB.
+        table: the name of the table whose rows and columns it shows, all of them; None for any other query.
     """
 
     name: str
     query: str
     schema: StructType
     namespace: str | None = None
+    table: tuple[str, ...] | None = None
 
 
 class Namespace(Protocol):

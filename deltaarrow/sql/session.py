@@ -2,9 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.catalogs import TableLocation
+from deltaarrow.catalogs import TableLocation, View
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters, unknown_table
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName, provide_kernels
@@ -96,6 +97,13 @@ class Session:
         held = self._held
         return held if held is not None and held.table_uri == opened.table_uri else opened
 
+    def target(self, name: TableName) -> DeltaTable:
+        """Open the table whose rows DELETE, UPDATE or MERGE change; the name may be that of a view of it."""
+        view = self._view(name)
+        if view is None or view.table is None:
+            return self.table(name)
+        return self.table(replace(name, parts=view.table))
+
     @contextlib.contextmanager
     def at(self, table: DeltaTable) -> Iterator[None]:
         """Let the names of a table mean this version of it, while one of its statements runs."""
@@ -126,11 +134,23 @@ class Session:
         return self.connection.is_delta(name.parts, in_namespace=in_namespace)
 
     def location(self, name: TableName) -> TableLocation:
-        """Return where the table of a name is. `TableNotFoundError` for an unknown name."""
+        """Return where the table of a name is.
+
+        `TableNotFoundError` for an unknown name, and for the name of a view, also if it hides a table.
+        """
+        if self._view(name) is not None:
+            raise TableNotFoundError(
+                f"[EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE] {name.text} is a view, and a table is expected;"
+                " DELETE, UPDATE and MERGE may also name a view that is SELECT * FROM a table"
+            )
         found = self.connection.catalog.locate(name.parts)
         if found is None:
             raise unknown_table(self.connection.catalog, name.parts)
         return found
+
+    def _view(self, name: TableName) -> View | None:
+        catalog = self.connection.catalog
+        return None if catalog.is_pinned(name.parts) else catalog.view(name.parts)
 
 
 def _options(location: TableLocation) -> dict[str, Any] | None:

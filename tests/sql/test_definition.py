@@ -299,6 +299,17 @@ def test_views_of_duckdb_are_over_delta_names(duck):
         duck.sql("FROM v")
 
 
+def test_view_hides_the_table_of_its_name_from_statements_that_change_it(con, duck):
+    duck.sql("USE lake; CREATE TEMP VIEW orders AS SELECT id FROM lake.orders WHERE id = 1")
+    for text in ("DELETE FROM orders", "INSERT INTO orders VALUES (9, 'z')", "OPTIMIZE orders"):
+        with pytest.raises(TableNotFoundError, match="EXPECT_TABLE_NOT_VIEW"):
+            duck.sql(text)
+    assert duck.sql("SELECT count(*) FROM lake.orders").fetchall() == [(3,)]
+    con.sql("CREATE TABLE a (id INT) USING delta; CREATE TEMP VIEW at_first AS SELECT * FROM a@v0")
+    with pytest.raises(TableNotFoundError, match="at_first is a view"):
+        con.sql("UPDATE at_first SET id = 1")
+
+
 def test_database_in_a_file_keeps_no_view(tmp_path, duck):
     with deltaarrow.connect(tmp_path / "file.db") as con:
         con.attach(tmp_path / "lake", "lake")

@@ -106,7 +106,7 @@ def _once(handle: "Handler") -> "Handler":
 
 
 def _delete(session: "Session", statement: Delete) -> pa.Table:
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition):
         return _affected(delete_found(session, table, alias, statement))
@@ -120,7 +120,7 @@ def _delete(session: "Session", statement: Delete) -> pa.Table:
 
 
 def _update(session: "Session", statement: Update) -> pa.Table:
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition, *statement.values.values()):
         return _affected(update_found(session, table, alias, statement))
@@ -135,7 +135,7 @@ def _update(session: "Session", statement: Update) -> pa.Table:
 
 
 def _merge(session: "Session", statement: Merge) -> pa.Table:
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     nothing = dict.fromkeys(_COUNTS, 0)
     if session.dialect == "duckdb":
         return _merged(merge_found(session, table, statement) if statement.changes else nothing)

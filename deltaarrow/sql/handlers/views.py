@@ -6,11 +6,11 @@ import pyarrow as pa
 
 from deltaarrow.catalogs import Namespace, View
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines import PLACES
+from deltaarrow.engines import PLACES, Catalog
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import COMMENT_KEY
-from deltaarrow.spark_sql import without_places
+from deltaarrow.spark_sql import Words, without_places
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.definition import parse_create_view, parse_drop_view
@@ -77,7 +77,27 @@ def _view(session: "Session", statement: CreateView, name: str, query: str) -> V
         for field, (name, comment) in columns
     ]
     schema = type(schema)(renamed) if renamed else schema
-    return View(name, query, schema, session.connection.catalog.current)
+    table = None if statement.columns else _whole_table(session.connection.catalog, statement.query)
+    return View(name, query, schema, session.connection.catalog.current, table)
+
+
+def _whole_table(catalog: Catalog, query: str) -> tuple[str, ...] | None:
+    """The table of a query ``SELECT * FROM table``; None for any other query."""
+    words = Words(query)
+    if not words.take("SELECT", "*", "FROM"):
+        return None
+    try:
+        parts = words.table_name().parts
+    except UnsupportedFeatureError:
+        return None
+    if words.take("AS"):
+        words.skip()
+    if not words.is_done or catalog.is_pinned(parts):
+        return None
+    view = catalog.view(parts)
+    if view is not None:
+        return view.table
+    return (catalog.current, *parts) if len(parts) == 1 and catalog.current is not None else parts
 
 
 def _namespace(session: "Session", parts: tuple[str, ...]) -> Namespace | None:
