@@ -43,7 +43,8 @@ def connect(
             statements would not see the variables of the caller otherwise.
         storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
         catalog: where namespaces and tables have their names: an object, or the folder of a `FileCatalog`.
-        dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's.
+        dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's. With
+            Spark's, a database that is opened here shows times in UTC, the session time zone.
         progress: told, while a statement of maintenance runs, how much is done and of how much.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
@@ -67,5 +68,7 @@ def connect(
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, names, front_end=front_end)
     connection = duckdb.connect(os.fspath(database), read_only=read_only, config=dict(config or {}))
+    if dialect == "spark":
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")  # Times are shown in the session time zone.
     scans_frames = "python_scan_all_frames" not in (config or {})
     return DeltaConnection(connection, names, scans_frames=scans_frames, front_end=front_end)

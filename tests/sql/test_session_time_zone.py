@@ -30,6 +30,13 @@ def values(relation):
     return [tuple(row.values()) for row in relation.to_arrow_table().to_pylist()]
 
 
+def test_duckdb_shows_times_in_utc_until_a_statement_says_otherwise():
+    zone = "SELECT current_setting('TimeZone')"
+    with deltaarrow.connect(dialect="spark") as connection:
+        for each in (connection, connection.cursor()):
+            assert each.connection.execute(zone).fetchall() == [("UTC",)]
+
+
 def test_constraints_and_generated_columns_have_the_zone(con, table):
     with pytest.raises(ConstraintViolationError, match="recent"):
         con.sql(f"INSERT INTO {table} (id, at) VALUES (2, TIMESTAMP '2023-12-31 23:59:59')")
