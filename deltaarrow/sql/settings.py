@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.features import FEATURE_PREFIX, PROPERTIES, find_feature
 from deltaarrow.features.property import parse_boolean
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.spark_sql import UTC, TimeZone, parse_time_zone
@@ -236,6 +237,11 @@ _TUNING = frozenset(
 """How Spark divides its work: taken, shown, and without effect."""
 
 
+_DEFAULTS = _DELTA + "properties.defaults."
+_DEFAULT_FEATURES = f"{_DEFAULTS}{FEATURE_PREFIX.partition('.')[2]}"
+_DEFAULT_PROPERTIES = {_DEFAULTS + each.name.partition(".")[2]: each.name for each in PROPERTIES.values()}
+"""The properties of new tables that do not say otherwise, by the names of settings."""
+
 _ERROR_KINDS: dict[type, str] = {_NoOptionError: "OUT_OF_RANGE_OF_OPTIONS", _NoZoneError: "TIME_ZONE"}
 
 
@@ -331,15 +337,30 @@ class Settings:
         if self[APPLICATION_VERSION_RESETS]:
             self.reset(APPLICATION_VERSION.name)
 
+    def default_properties(self) -> dict[str, str]:
+        """Return the properties of new tables that do not say otherwise."""
+        found = {_default_property(name): text for name, text in self._texts.items()}
+        return {name: text for name, text in found.items() if name is not None}
+
     def hook_properties(self) -> PostCommitHookProperties | None:
         """Return what the settings say of the time after a commit; None where they say nothing."""
         compacts = self[AUTO_COMPACT]
         return None if compacts is None else PostCommitHookProperties(auto_compact=compacts)
 
 
+def _default_property(name: str) -> str | None:
+    """The table property of which a setting is the default; None for any other setting."""
+    feature = name.removeprefix(_DEFAULT_FEATURES)
+    if feature != name and find_feature(feature) is not None:
+        return FEATURE_PREFIX + feature
+    return _DEFAULT_PROPERTIES.get(name)
+
+
 def _ensure_known(name: str) -> None:
     known = (*SETTINGS, *_TUNING)
-    if name not in known:
+    if name not in known and _default_property(name) is None:
+        if name.startswith(_DEFAULTS):
+            known = tuple(_DEFAULT_PROPERTIES)
         raise UnsupportedFeatureError(
             f"the setting {name} means nothing here{did_you_mean(name, known, quote='')}"
             f" (settings that are obeyed: {', '.join(sorted(SETTINGS))}): remove the SET",

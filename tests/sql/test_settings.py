@@ -261,3 +261,24 @@ def test_explain_of_duckdb_takes_parameters(con, tmp_path):
     deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1]}))
     text = f"EXPLAIN SELECT id FROM delta.'{tmp_path}/t' WHERE id = ?"
     assert con.execute(text, [1], dialect="duckdb").fetchall()[0][0] == "physical_plan"
+
+
+@pytest.mark.parametrize("name", ["apendOnly", "appendonly", "feature.nothing"])
+def test_default_of_an_unknown_property_is_refused(con, name):
+    setting = f"spark.databricks.delta.properties.defaults.{name}"
+    with pytest.raises(UnsupportedFeatureError, match=r"nothing here; did you mean .*defaults[.]append"):
+        con.sql(f"SET {setting} = true")
+
+
+def test_default_properties_are_those_of_new_tables_alone(con, tmp_path):
+    con.sql("SET spark.databricks.delta.properties.defaults.appendOnly = true")
+    deltaarrow.write_deltalake(tmp_path / "there", pa.table({"id": [1]}))
+    con.sql(f"CREATE TABLE IF NOT EXISTS delta.`{tmp_path / 'there'}` (id BIGINT)")
+    con.sql(f"CREATE TABLE delta.'{tmp_path / 'new'}' AS SELECT 1 AS id", dialect="duckdb")
+    con.sql(f"CREATE TABLE delta.`{tmp_path / 'like'}` LIKE delta.`{tmp_path / 'there'}`")
+    found = {
+        name: deltaarrow.DeltaTable(tmp_path / name).metadata().configuration
+        for name in ("there", "new", "like")
+    }
+    appended = {"delta.appendOnly": "true"}
+    assert found == {"there": {}, "new": appended, "like": appended}

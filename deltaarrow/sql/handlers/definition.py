@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -87,7 +88,7 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
                 f" {redacted(location.uri)} to take them from"
             )
         definition = Definition(
-            table=table,
+            table=_with_defaults(session, table),
             may_create=statement.may_create,
             may_replace=statement.may_replace,
             is_managed=location.is_managed and place.namespace is not None,
@@ -128,6 +129,14 @@ def _plan_create_table(session: "Session", statement: CreateTable) -> StatementP
     with contextlib.nullcontext() if replaced is None else session.at(replaced):
         query = QueryRows(session, statement.query)
         return StatementPlan([effect], query.explained(), query.sql)
+
+
+def _with_defaults(session: "Session", table: NewTable) -> NewTable:
+    """A new table with the properties of which it says nothing and the session does."""
+    defaults = session.settings.default_properties()
+    given = {name.lower() for name in table.configuration}
+    added = {name: text for name, text in defaults.items() if name.lower() not in given}
+    return replace(table, configuration={**added, **table.configuration}) if added else table
 
 
 def _replaced(location: TableLocation) -> DeltaTable | None:
@@ -211,7 +220,7 @@ def _columns(schema: Schema) -> list[tuple[str, object, bool]]:
 def _create_table_like(session: "Session", statement: CreateTableLike) -> pa.Table:
     source = session.table(statement.source).snapshot
     place = place_for(session, statement.table, statement.clauses.location)
-    table = like_table(source, statement.clauses.properties)
+    table = _with_defaults(session, like_table(source, statement.clauses.properties))
 
     def build(store: Store, location: TableLocation) -> WriteResult:
         is_managed = location.is_managed and place.namespace is not None

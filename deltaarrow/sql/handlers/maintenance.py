@@ -206,6 +206,7 @@ def _convert(session: "Session", statement: Convert) -> pa.Table:
         storage_options=session.connection.catalog.storage_options,
         source_format=statement.source_format,
         collect_stats=statement.collects_statistics,
+        configuration=session.settings.default_properties(),
         progress=session.progress,
         commit_properties=session.settings.commit_properties(is_write=False),
     )
