@@ -1,8 +1,9 @@
-"""The error for the name of a table that nothing has."""
+"""The error for a name that nothing has, or that has no table any more."""
 
 from collections.abc import Sequence
 
 from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.duckdb_catalog import Catalog
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
@@ -14,6 +15,24 @@ _MOST = 20
 
 def unknown_table(catalog: Catalog, names: Sequence[str]) -> TableNotFoundError:
     """Return the error, with near names and those that there are."""
+    shown = TableName(tuple(names)).text
+    error = TableNotFoundError(_gone(catalog, names, shown) or _unknown(catalog, names, shown))
+    error.names = tuple(names)
+    return error
+
+
+def _gone(catalog: Catalog, names: Sequence[str], shown: str) -> str | None:
+    """What is wrong with a name that is known, and has no table at its place; None for an unknown name."""
+    location = catalog.locate(names)
+    if location is None:
+        return None
+    return (
+        f"[DELTA_TABLE_NOT_FOUND] {shown} names a table at {redacted(location.uri)}, and there is none:"
+        " bring its files back, or forget the name with DROP TABLE"
+    )
+
+
+def _unknown(catalog: Catalog, names: Sequence[str], shown: str) -> str:
     inside = names[0] if len(names) > 1 else catalog.current
     namespace = None if inside is None else catalog.namespace(inside)
     if namespace is None:
@@ -24,11 +43,7 @@ def unknown_table(catalog: Catalog, names: Sequence[str]) -> TableNotFoundError:
         tables = namespace.tables()
         near = did_you_mean(names[-1], tables)
         there = f"in {inside} are {_listed(tables) or 'no tables'}"
-    error = TableNotFoundError(
-        f"[TABLE_OR_VIEW_NOT_FOUND] {TableName(tuple(names)).text} is not the name of a table{near} ({there})"
-    )
-    error.names = tuple(names)
-    return error
+    return f"[TABLE_OR_VIEW_NOT_FOUND] {shown} is not the name of a table{near} ({there})"
 
 
 def _listed(names: Sequence[str]) -> str:

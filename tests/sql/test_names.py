@@ -1,5 +1,7 @@
 """USE, SHOW, DESCRIBE, ATTACH and statements about schemas."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -167,3 +169,12 @@ def test_databases_of_duckdb_are_attached_by_duckdb(tmp_path):
 def test_what_is_no_statement_is_refused(con, text):
     with pytest.raises(DeltaError, match=r"is expected|is a whole number"):
         con.sql(text)
+
+
+def test_name_whose_files_are_gone_says_so_and_can_be_dropped(con, tmp_path):
+    shutil.rmtree(tmp_path / "catalog" / "default" / "orders")
+    for name in ("orders", "default.orders"):
+        with pytest.raises(TableNotFoundError, match=f"DELTA_TABLE_NOT_FOUND.*{name} names a table at"):
+            con.sql(f"SELECT * FROM {name}")
+    con.sql("DROP TABLE orders")
+    assert con.sql("SHOW TABLES").num_rows == 0
