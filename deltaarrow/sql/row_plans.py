@@ -59,7 +59,7 @@ def _removal_of_all(table: "DeltaTable") -> str:
 
 def plan_delete(session: "Session", statement: "Delete") -> StatementPlan:
     """Tell what a DELETE would do."""
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition):
         files = explain_found(session, table, alias, statement)
@@ -71,7 +71,7 @@ def plan_delete(session: "Session", statement: "Delete") -> StatementPlan:
 
 def plan_update(session: "Session", statement: "Update") -> StatementPlan:
     """Tell what an UPDATE would do."""
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition, *statement.values.values()):
         files = explain_found(session, table, alias, statement)
@@ -83,7 +83,7 @@ def plan_update(session: "Session", statement: "Update") -> StatementPlan:
 
 def plan_merge(session: "Session", statement: "Merge") -> StatementPlan:
     """Tell what a MERGE would do."""
-    table = session.table(statement.table)
+    table = session.target(statement.table)
     effects = [new_version("MERGE", table), _BY_VALUES]
     if not statement.changes:
         return StatementPlan(["MERGE does nothing: no clause changes a row"])

@@ -308,6 +308,9 @@ def test_view_hides_the_table_of_its_name_from_statements_that_change_it(con, du
     con.sql("CREATE TABLE a (id INT) USING delta; CREATE TEMP VIEW at_first AS SELECT * FROM a@v0")
     with pytest.raises(TableNotFoundError, match="at_first is a view"):
         con.sql("UPDATE at_first SET id = 1")
+    con.sql("CREATE TEMP VIEW whole AS SELECT * FROM a; INSERT INTO a VALUES (1)")
+    assert "DELETE" in str(con.sql("EXPLAIN DELETE FROM whole").to_pylist())
+    assert con.sql("SELECT * FROM whole").fetchall() == [(1,)]
 
 
 def test_database_in_a_file_keeps_no_view(tmp_path, duck):
