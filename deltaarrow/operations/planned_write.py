@@ -98,7 +98,7 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
     numbering = plan_numbering(transaction, target, data)
     ensure_completable(plan, numbering.extended_schema(data))
     condition = None
-    if options.predicate is not None:
+    if options.predicate is not None and options.checks_predicate:
         condition = _condition(options.predicate, target.schema, transaction)
     return PlannedWrite(options, target, plan, numbering, condition)
 
@@ -107,7 +107,8 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
 class PlannedWrite:
     """A write without its rows; picklable.
 
-    `condition`, over the schema of `target`, selects the rows that an overwrite with a predicate replaces.
+    `condition`, over the schema of `target`, is that of an overwrite with a predicate, which every row has to
+    fulfil.
     """
 
     options: WriteOptions

@@ -11,6 +11,8 @@ from deltaarrow.write import WriterProperties
 __all__ = ["SPARK_OPTIONS", "WriteOptions", "parse_spark_options"]
 
 _MODES = ("append", "overwrite", "error", "ignore")
+_CHECKS_PREDICATE = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
+
 SPARK_OPTIONS = (
     "replaceWhere",
     "partitionOverwriteMode",
@@ -20,6 +22,7 @@ SPARK_OPTIONS = (
     "txnVersion",
     "userMetadata",
     "optimizeWrite",
+    _CHECKS_PREDICATE,
     "spark.databricks.delta.autoCompact.enabled",
     "spark.databricks.delta.autoCompact.minNumFiles",
     "spark.databricks.delta.autoCompact.maxFileSize",
@@ -50,6 +53,7 @@ class WriteOptions:
         schema_mode: ``merge`` adds columns that the table lacks and widens types if the table allows it;
             ``overwrite`` replaces the schema by that of the data; None keeps the schema.
         predicate: the rows that an overwrite replaces, in Spark SQL; all rows if None.
+        checks_predicate: whether each new row of an overwrite with a predicate has to fulfil it.
         partition_overwrite_mode: ``dynamic`` replaces only the partitions of the written rows; ``static``
             replaces all rows.
         target_file_size: the size in bytes at which a data file is closed and the next one begins.
@@ -68,6 +72,7 @@ class WriteOptions:
     cluster_by: Sequence[str] | None = None
     schema_mode: str | None = None
     predicate: str | None = None
+    checks_predicate: bool = True
     partition_overwrite_mode: str = "static"
     target_file_size: int | None = None
     writer_properties: WriterProperties | None = None
@@ -130,6 +135,8 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     if (condition := given.get("replaceWhere")) is not None:
         arguments["predicate"] = condition
+    if _CHECKS_PREDICATE in given:
+        arguments["checks_predicate"] = _is_true(given, _CHECKS_PREDICATE)
     if (mode := given.get("partitionOverwriteMode")) is not None:
         arguments["partition_overwrite_mode"] = str(mode).lower()
     if _is_true(given, "mergeSchema"):

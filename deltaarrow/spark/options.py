@@ -129,6 +129,7 @@ class SinkOptions:
             cluster_by=parse_names(given, "clusterBy"),
             schema_mode=spark.get("schema_mode"),
             predicate=spark.get("predicate"),
+            checks_predicate=spark.get("checks_predicate", True),
             partition_overwrite_mode=spark.get("partition_overwrite_mode", "static"),
             optimize_write=spark.get("optimize_write"),
             applications=applications,

@@ -8,7 +8,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows, evolve_for_values
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, StructType
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.settings import OPTIMIZE_WRITE, OVERWRITE_MODE
+from deltaarrow.sql.settings import OPTIMIZE_WRITE, OVERWRITE_MODE, REPLACEMENT_CHECK
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.value_rows import without_defaults
 
@@ -179,9 +179,13 @@ def write_options(
         options["partition_overwrite_mode"] = "dynamic"
     elif statement.overwrites and rows.static_partition:
         options["predicate"] = " AND ".join(_equals(*each) for each in rows.static_partition.items())
-    optimizes = session.settings[OPTIMIZE_WRITE]
-    if optimizes is not None:
-        options["options"] = {"optimizeWrite": optimizes}
+    written: dict[str, Any] = {}
+    if (optimizes := session.settings[OPTIMIZE_WRITE]) is not None:
+        written["optimizeWrite"] = optimizes
+    if not session.settings[REPLACEMENT_CHECK]:
+        written[REPLACEMENT_CHECK.name] = False
+    if written:
+        options["options"] = written
     if evolves:
         options["schema_mode"] = "merge"
     return options

@@ -31,6 +31,7 @@ __all__ = [
     "MAX_FILE_SIZE",
     "OPTIMIZE_WRITE",
     "OVERWRITE_MODE",
+    "REPLACEMENT_CHECK",
     "RETENTION_CHECK",
     "SETTINGS",
     "TIME_ZONE",
@@ -125,6 +126,13 @@ RETENTION_CHECK = Setting[bool](
     _switch,
     "Whether VACUUM refuses a retention that is shorter than the table's.",
 )
+REPLACEMENT_CHECK = Setting[bool](
+    _DELTA + "replaceWhere.constraintCheck.enabled",
+    True,
+    "true",
+    _switch,
+    "Whether each row of INSERT ... REPLACE WHERE has to fulfil the condition.",
+)
 AUTO_MERGE = Setting[bool](
     _DELTA + "schema.autoMerge.enabled",
     False,
@@ -208,6 +216,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         MAX_FILE_SIZE,
         OPTIMIZE_WRITE,
         OVERWRITE_MODE,
+        REPLACEMENT_CHECK,
         RETENTION_CHECK,
         TIME_ZONE,
     )

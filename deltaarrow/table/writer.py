@@ -82,7 +82,9 @@ def write_deltalake(
             `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion`,
             `userMetadata` and `optimizeWrite`, which writes as few files a partition as possible; and the
             settings of Spark's sessions `spark.databricks.delta.autoCompact.enabled`, `.minNumFiles`,
-            `.maxFileSize` and `.minFileSize`.
+            `.maxFileSize` and `.minFileSize`, and
+            `spark.databricks.delta.replaceWhere.constraintCheck.enabled`: whether each row of the data must
+            fulfil the predicate of an overwrite.
         cluster_by: up to four clustering columns of a new table, by which `optimize` lays rows out. For
             an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
             without `cluster_by` turns clustering off. Excludes `partition_by`.
@@ -125,6 +127,7 @@ def write_deltalake(
         cluster_by=(cluster_by,) if isinstance(cluster_by, str) else cluster_by,
         schema_mode=spark.get("schema_mode", schema_mode),
         predicate=spark.get("predicate", predicate),
+        checks_predicate=spark.get("checks_predicate", True),
         partition_overwrite_mode=spark.get("partition_overwrite_mode", partition_overwrite_mode),
         target_file_size=target_file_size,
         writer_properties=writer_properties,

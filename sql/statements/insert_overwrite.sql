@@ -38,3 +38,19 @@ SELECT * FROM t ORDER BY id;
 --| id int, p string
 --| 6, 'c'
 --| 8, 'b'
+
+SET spark.databricks.delta.replaceWhere.constraintCheck.enabled = false;
+--| key string, value string
+--| 'spark.databricks.delta.replaceWhere.constraintCheck.enabled', 'false'
+
+INSERT INTO t REPLACE WHERE id = 6 VALUES (9, 'd');
+
+SELECT * FROM t ORDER BY id;
+--| id int, p string
+--| 8, 'b'
+--| 9, 'd'
+
+RESET spark.databricks.delta.replaceWhere.constraintCheck.enabled;
+
+INSERT INTO t REPLACE WHERE id = 9 VALUES (10, 'd');
+--! DELTA_REPLACE_WHERE_MISMATCH
