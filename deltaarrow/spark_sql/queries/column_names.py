@@ -124,10 +124,14 @@ class ColumnNames:
         names = names_of(tree)
         if names is not None and not (len(names) == 1 and names[0].lower() in NO_PARENTHESES):
             return names[-1]
+        part = _variant_part(tree)
+        if part is not None:
+            return part
         if tree.key in ("cast", "trycast") and not is_suffix(tree):
             inner = names_of(tree.this)
-            if inner is not None:
-                return inner[-1]
+            named = _variant_part(tree.this) if inner is None else inner[-1]
+            if named is not None:
+                return named
         if tree.key == "anonymous" and str(tree.this).lower() in _TYPE_FUNCTIONS:
             inner = names_of(tree.expressions[0]) if len(tree.expressions) == 1 else None
             if inner is not None:
@@ -238,6 +242,15 @@ class ColumnNames:
             return self._suffixed(tree)
         word = "TRY_CAST" if is_try(tree) else "CAST"
         return f"{word}({self._text(tree.this)} AS {_type(tree.args['to'])})"
+
+    def _variant(self, tree: "exp.Expr") -> str:
+        steps = (
+            f".{each.this}" if each.key == "jsonpathkey" else f"[{each.this}]"
+            for each in tree.expression.expressions[1:]
+        )
+        text = f"variant_get({self._text(tree.this)}, ${''.join(steps)})"
+        part = _variant_part(tree)
+        return text if part is None else f"{text} AS {part}"
 
     def _suffixed(self, tree: "exp.Expr") -> str:
         """A number with a suffix, such as ``1L``, or a literal such as ``DATE'2020-01-01'``."""
@@ -382,6 +395,16 @@ class ColumnNames:
         return f":{tree.this}" if PARAMETER_PLACE not in tree.meta else "?"
 
 
+def _variant_part(tree: "exp.Expr") -> str | None:
+    """The last field of a path into a variant, by which Spark names it; None for any other expression."""
+    while tree.key == "paren":
+        tree = tree.this
+    if tree.key != "jsonextract":
+        return None
+    keys = [str(each.this) for each in tree.expression.expressions if each.key == "jsonpathkey"]
+    return keys[-1] if keys else None
+
+
 _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "alias": lambda names, tree: names._text(tree.this),
     "anonymous": ColumnNames._function,
@@ -405,6 +428,7 @@ _TEXTS: "dict[str, Callable[[ColumnNames, exp.Expr], str]]" = {
     "in": ColumnNames._in,
     "interval": ColumnNames._interval,
     "is": ColumnNames._is,
+    "jsonextract": ColumnNames._variant,
     "lambda": ColumnNames._lambda,
     "like": ColumnNames._like,
     "literal": ColumnNames._literal,
