@@ -66,8 +66,8 @@ def compile_query(
     except RecursionError as error:
         raise refused("deep nesting") from error
     assert not query.outer
-    schema = StructType([unmarked(replace(each.field, name=each.name)) for each in query.columns])
-    return CompiledQuery(query.sql.format(), schema)
+    columns = [replace(each.field, name=each.name) for each in query.columns]
+    return CompiledQuery(query.sql.format(), StructType(map(unmarked, columns)), StructType(columns))
 
 
 def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:

@@ -79,7 +79,9 @@ class CompiledQuery:
     Args:
         sql: one SELECT. A column of it has the type that DuckDB's reader gives for its type in the schema.
         schema: the columns with Spark's names, of which several may be equal, and their types.
+        columns: the same as a query sees them that reads this one as a relation.
     """
 
     sql: str
     schema: StructType = field(repr=False)
+    columns: StructType = field(repr=False)

@@ -1,5 +1,6 @@
 """Statements that make and drop views over Delta tables: those of a connection, and those of a catalog."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -8,7 +9,7 @@ from deltaarrow.catalogs import Namespace, View
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import PLACES, Catalog
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
-from deltaarrow.schema import Field
+from deltaarrow.schema import JsonObject
 from deltaarrow.schema.keys import COMMENT_KEY
 from deltaarrow.spark_sql import Words, without_places
 from deltaarrow.sql.kind import StatementKind
@@ -63,7 +64,9 @@ def _view(session: "Session", statement: CreateView, name: str, query: str) -> V
     if statement.columns:
         listed = ", ".join(quote_identifier(column) for column, _ in statement.columns)
         query = f"SELECT * FROM (\n{query}\n) AS {quote_identifier(name)}({listed})"
-    schema = QueryRows(session, statement.query).schema
+    is_spark = session.dialect == "spark"
+    text = statement.query
+    schema = session.compiled(text).columns if is_spark else QueryRows(session, text).schema
     if statement.columns and len(statement.columns) != len(schema.fields):
         kind = "TOO_MANY" if len(statement.columns) < len(schema.fields) else "NOT_ENOUGH"
         raise UnsupportedFeatureError(
@@ -73,12 +76,18 @@ def _view(session: "Session", statement: CreateView, name: str, query: str) -> V
         )
     columns = zip(schema.fields, statement.columns, strict=False)
     renamed = [
-        Field(name, field.type, field.nullable, None if comment is None else {COMMENT_KEY: comment})
+        replace(field, name=name, metadata=_commented(field.metadata, comment))
         for field, (name, comment) in columns
     ]
     schema = type(schema)(renamed) if renamed else schema
     table = None if statement.columns else _whole_table(session.connection.catalog, statement.query)
     return View(name, query, schema, session.connection.catalog.current, table)
+
+
+def _commented(metadata: JsonObject, comment: str | None) -> JsonObject:
+    """The metadata of a column of a query with the comment that the view gives it."""
+    others = {key: value for key, value in metadata.items() if key != COMMENT_KEY}
+    return JsonObject(others if comment is None else {**others, COMMENT_KEY: comment})
 
 
 def _whole_table(catalog: Catalog, query: str) -> tuple[str, ...] | None:
