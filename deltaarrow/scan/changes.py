@@ -180,7 +180,7 @@ def resolve_versions(
             return nothing
         raise VersionNotFoundError(
             f"version {start} does not exist: the newest version of the table is {newest.version};"
-            " start earlier, or pass allow_out_of_range=True"
+            " start earlier, or pass allow_out_of_range=True (Spark: DELTA_CDC_START_VERSION_AFTER_LATEST)"
         )
     end = newest.version if ending_version is None else min(ending_version, newest.version)
     if ending_time is not None:
@@ -271,6 +271,7 @@ def _ensure_readable_together(protocol: Protocol, metadata: Metadata, version: i
         raise ChangeDataNotRecordedError(
             f"the change data feed was off in version {version} (delta.enableChangeDataFeed), so its changes"
             " are not recorded; begin with a later version, or end before it"
+            " (Spark: DELTA_MISSING_CHANGE_DATA)"
         )
     newer = TableShape(end.schema, end.partition_columns, end.mapping_mode)
     if found := incompatibility(TableShape.of(protocol, metadata), newer):

@@ -158,6 +158,7 @@ def kept_values(target: WriteTarget, scope: RowScope, assigned: Mapping[str, Val
             if is_supported(target.protocol, "identityColumns") and identity_column(each) is not None:
                 raise SchemaMismatchError(
                     f"the identity column {each.name!r} cannot be updated; remove its assignment"
+                    " (Spark: DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED)"
                 )
             values[each.name] = assigned[each.name]
         elif each.type != _VOID and not (has_generated and GENERATION_KEY in each.metadata):

@@ -66,6 +66,7 @@ class ZOrder:
             raise SchemaMismatchError(
                 f"the table is clustered by {', '.join(map(render_path, clustered))} and takes no z-order;"
                 " call table.optimize() to lay its rows out, or table.alter.cluster_by first"
+                " (Spark: DELTA_CLUSTERING_WITH_ZORDER_BY)"
             )
         paths: list[tuple[str, ...]] = []
         given = parse_clustering_columns(columns)
