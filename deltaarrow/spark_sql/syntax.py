@@ -227,8 +227,6 @@ def expression_dialect() -> Any:
             }
             ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012 - it takes array(1)[0] for ARRAY[0]
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
-            # Else `CAST(array(1) AS ARRAY<INT>)[0]` is read as `ARRAY[0]`.
-            ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012
             NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
                 "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
             }

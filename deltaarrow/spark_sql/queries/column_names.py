@@ -5,6 +5,7 @@ only where they were written, functions under the name of their class or the ali
 the arguments that have a default.
 """
 
+import datetime
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -20,8 +21,9 @@ from deltaarrow.spark_sql.nodes import Call, Constant, Node
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
+from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of, own_name
-from deltaarrow.spark_sql.types import DATE
+from deltaarrow.spark_sql.types import DATE, STRING, TIMESTAMP
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -90,7 +90,7 @@ class _QueryText:
 
 
 def _is_program(tokens: list[Any], place: int) -> bool:
-    """Whether ``SELECT TRANSFORM (...) USING``, ``MAP ... USING`` or ``REDUCE ... USING`` stands at a place."""
+    """Whether ``SELECT TRANSFORM (...) USING``, or the same with MAP or REDUCE, stands at a place."""
     before = tokens[place - 1].text.upper() if place else ""
     if tokens[place].text.upper() == "TRANSFORM" and before not in ("SELECT", "ALL", "DISTINCT"):
         return False
