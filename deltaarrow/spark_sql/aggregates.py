@@ -20,13 +20,14 @@ floating numbers depend on the order of rows, in Spark and here.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaarrow.schema import ArrayType
+from deltaarrow.schema import ArrayType, MapType
+from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.nested_order import in_order
-from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import Constant, Node, call, mismatched, refused
 from deltaarrow.spark_sql.operators import half_up, unscaled
 from deltaarrow.spark_sql.row_statistics import (
     MOMENTS,
@@ -97,17 +98,16 @@ class Aggregate:
 
     names: tuple[str, ...]
     arguments: str
-    arity: tuple[int, int | None]
+    arity: Arity
     bind: Callable[..., Node]
     note: str = ""
 
     def __call__(self, name: str, operands: tuple[Node, ...], rows: Rows = _OF_A_GROUP) -> Node:
         """Return the node of a call by that name."""
-        least, most = self.arity
-        if len(operands) < least or (most is not None and len(operands) > most):
-            raise refused(f"{name} with {len(operands)} arguments")
+        ensure_count(name, len(operands), self.arity)
         if rows.window is not None and rows.distinct:
-            raise refused(f"{name} of DISTINCT values over a window")
+            kind = "DISTINCT_WINDOW_FUNCTION_UNSUPPORTED"
+            raise refused(f"{name} of DISTINCT values over a window", error_class=kind)
         if rows.order and self.names[0] not in _ORDERED:
             raise refused(f"{name} WITHIN GROUP")
         if rows.ignores_nulls and self.names[0] not in _NULLS:
@@ -226,6 +226,8 @@ def _edge(name: str) -> Callable[..., Node]:
 def _collect(name: str) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
         if name == "collect_set":
+            if isinstance(operand.type, MapType):
+                raise mismatched("UNSUPPORTED_INPUT_TYPE", f"collect_set of {type_name(operand.type)}")
             ensure_ordered(operand.type, name)
             if operand.type in (FLOAT, DOUBLE):
                 raise refused(f"collect_set of {type_name(operand.type)}")
@@ -256,6 +258,8 @@ def _count_if(rows: Rows, operand: Node) -> Node:
 
 
 def _mode(rows: Rows, operand: Node) -> Node:
+    if isinstance(operand.type, MapType):
+        raise refused(f"mode of {type_name(operand.type)}")
     ensure_ordered(operand.type, "mode")
     if rows.order:
         raise refused("mode WITHIN GROUP")

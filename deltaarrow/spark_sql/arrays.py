@@ -290,7 +290,7 @@ def _slice(array: Node, start: Node, length: Node) -> Node:
 
 def _sequence(start: Node, stop: Node, step: Node | Interval | None = None) -> Node:
     by_numbers = (step,) if isinstance(step, Node) and step.type in (*INTEGRAL, VOID) else ()
-    (first, last, *_), common = same_type((start, stop, *by_numbers))
+    (first, last, *_), common = same_type((start, stop, *by_numbers), "SEQUENCE_WRONG_INPUT_TYPES")
     if common in INTEGRAL:
         return _numbers(first, last, common, step)
     if common not in (DATE, *TIMESTAMPS) or mixes_text(start.type, stop.type):

@@ -7,6 +7,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_integer, as_long, same_type
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
+from deltaarrow.spark_sql.operators import wrong_operands
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -29,7 +30,7 @@ def bitwise(left: Node, right: Node, sign: str) -> Node:
         left = right = Constant(None, INTEGER)
     for each in (left, right):
         if each.type not in (*INTEGRAL, STRING, VOID):
-            raise refused(f"{sign} of {type_name(each.type)}")
+            raise wrong_operands(left.type, right.type, f"{sign} of {type_name(each.type)}")
     nodes, common = same_type((left, right))
     sql = "xor({0}, {1})" if sign == "^" else f"{{0}} {sign} {{1}}"
     return call(sign, nodes, common, f"CAST({sql} AS {sql_type(common)})")

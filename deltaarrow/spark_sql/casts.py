@@ -38,7 +38,7 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 
-__all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_pairs", "time_grammar"]
+__all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_mismatch", "cast_pairs", "time_grammar"]
 
 FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
 
@@ -124,6 +124,19 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
         # By such a name no predicate takes it for a cast that keeps the order of times.
         name = f"{name} in the session time zone"
     return call(name, (node,), target, sql.replace("{type}", sql_type(target)), fails=fails)
+
+
+def cast_mismatch(source: DataType, target: DataType) -> str | None:
+    """Spark's kind of error for a cast that it does not have; None for one that it has, or may have."""
+    given, wanted = _kind(source), _kind(target)
+    unsure = {"timestamp_ntz", "variant", "void"}
+    is_nested = not isinstance(source, PrimitiveType) or not isinstance(target, PrimitiveType)
+    has_parts = is_nested and (type(source) is type(target) or target == STRING)
+    if (given, wanted) in _CASTS or given == wanted or has_parts or {given, wanted} & unsure:
+        return None
+    if _BY_FUNCTION & {(given, wanted), (wanted, given)}:
+        return "CAST_WITH_FUNC_SUGGESTION"
+    return "CAST_WITH_CONF_SUGGESTION" if (given, wanted) in _BY_SETTING else "CAST_WITHOUT_SUGGESTION"
 
 
 def cast_pairs() -> list[tuple[str, str]]:
@@ -377,6 +390,15 @@ _CASTS: dict[tuple[str, str], _Cast] = {
         )
     ),
 }
+
+
+_BY_FUNCTION = frozenset(("date", kind) for kind in ("integral", "floating", "decimal"))
+"""Pairs for which Spark proposes a function; also in the other direction."""
+
+_BY_SETTING = frozenset(
+    {("date", "boolean"), ("timestamp", "boolean"), ("boolean", "timestamp"), ("integral", "binary")}
+)
+"""Pairs that Spark casts outside of its ANSI mode."""
 
 
 def _folded(value: object, source: DataType, target: DataType) -> object:

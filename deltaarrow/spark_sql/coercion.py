@@ -7,7 +7,7 @@ as in a cast that is written. Operands that have to be of one type get the one o
 
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nodes import Node, refused
+from deltaarrow.spark_sql.nodes import Node, mismatched, refused
 from deltaarrow.spark_sql.types import (
     DATE,
     DOUBLE,
@@ -35,7 +35,8 @@ def implicitly(node: Node, wanted: DataType) -> Node:
     Raises `UnsupportedFeatureError` if Spark would want a cast to be written.
     """
     if not is_implicit(node.type, wanted):
-        raise refused(f"{type_name(node.type)} where {type_name(wanted)} is needed, without a cast,")
+        what = f"{type_name(node.type)} where {type_name(wanted)} is needed, without a cast,"
+        raise mismatched("UNEXPECTED_INPUT_TYPE", what)
     return cast(node, wanted)
 
 
@@ -44,7 +45,9 @@ def as_number(node: Node, name: str) -> Node:
     if node.type in (STRING, VOID):
         return cast(node, DOUBLE)
     if not is_numeric(node.type):
-        raise refused(f"{name} of {type_name(node.type)}")
+        is_nested = not isinstance(node.type, PrimitiveType)
+        kind = "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE" if is_nested else None
+        raise refused(f"{name} of {type_name(node.type)}", error_class=kind)
     return node
 
 
@@ -54,14 +57,17 @@ def exactly(node: Node, wanted: DataType) -> Node:
     Raises `UnsupportedFeatureError` for any other type, from which Spark does not cast either.
     """
     if node.type not in (wanted, VOID):
-        raise refused(f"{type_name(node.type)} where only {type_name(wanted)} may stand")
+        is_nested = not isinstance(node.type, PrimitiveType)
+        kind = "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE" if is_nested else None
+        raise refused(f"{type_name(node.type)} where only {type_name(wanted)} may stand", error_class=kind)
     return cast(node, wanted)
 
 
-def tightest_type(one: DataType, other: DataType) -> DataType | None:
+def tightest_type(one: DataType, other: DataType, kind: str = "ARRAY_FUNCTION_DIFF_TYPES") -> DataType | None:
     """The type of both operands that loses nothing but digits of a float; None if there is none.
 
-    Functions that put a value into an array, or look for one, take it.
+    Functions that put a value into an array, or look for one, take it. Types that have nothing in common
+    raise an error of this kind; see `wider_type`.
     """
     if VOID in (one, other):
         return other if one == VOID else one
@@ -70,9 +76,9 @@ def tightest_type(one: DataType, other: DataType) -> DataType | None:
     if STRING in (one, other) and one != other:
         return None
     if is_numeric(one) and is_numeric(other) and one != other:
-        found = wider_type(one, other)
+        found = wider_type(one, other, kind)
         return found if found in (one, other) else None
-    return wider_type(one, other)
+    return wider_type(one, other, kind)
 
 
 def is_implicit(given: DataType, wanted: DataType) -> bool:

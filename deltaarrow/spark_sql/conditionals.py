@@ -6,7 +6,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.function import Function, as_text, same_type
 from deltaarrow.spark_sql.nested import member
-from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, mismatched, refused
 from deltaarrow.spark_sql.operators import compare, is_null, negate
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
@@ -31,9 +31,10 @@ _RAISED = "USER_RAISED_EXCEPTION"
 
 def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node | None) -> Node:
     """``CASE WHEN``: the value of the first condition that is TRUE."""
+    conditions = tuple(cast(each, BOOLEAN) if each.type == VOID else each for each in conditions)
     for condition in conditions:
         if condition.type != BOOLEAN:
-            raise refused(f"{type_name(condition.type)} as a condition")
+            raise mismatched("UNEXPECTED_INPUT_TYPE", f"{type_name(condition.type)} as a condition")
     results, common = same_type((*values, default or Constant(None, VOID)))
     count = len(conditions)
     branches = " ".join(f"WHEN {{{place}}} THEN {{{count + place}}}" for place in range(count))

@@ -7,6 +7,7 @@ of a map.
 from collections.abc import Sequence
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.arguments import ensure_pairs
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.nested import array_of, leaf_types, map_of, struct_of
@@ -76,8 +77,7 @@ def _struct(*parts: Node) -> Node:
 
 
 def _named_struct(*parts: Node) -> Node:
-    if len(parts) % 2:
-        raise refused("a struct with a name that has no value")
+    ensure_pairs("named_struct", len(parts))
     return struct([literal_text(each, "the name of a field") for each in parts[::2]], parts[1::2])
 
 
@@ -87,9 +87,9 @@ def _array(*parts: Node) -> Node:
 
 
 def _map(*parts: Node) -> Node:
-    if len(parts) % 2:
-        raise refused("a map with a key that has no value")
-    key, value = _common_type(parts[::2]), _common_type(parts[1::2])
+    ensure_pairs("map", len(parts))
+    key = _common_type(parts[::2], "CREATE_MAP_KEY_DIFF_TYPES")
+    value = _common_type(parts[1::2], "CREATE_MAP_VALUE_DIFF_TYPES")
     if any(each in (FLOAT, DOUBLE, VARIANT) for each in leaf_types(key)) or isinstance(key, MapType):
         raise refused(f"a key of type {type_name(key)}")
     keys = [cast(each, key) for each in parts[::2]]
@@ -100,10 +100,10 @@ def _types(parts: Sequence[Node]) -> list[DataType]:
     return [each.type for each in parts]
 
 
-def _common_type(parts: Sequence[Node]) -> DataType:
+def _common_type(parts: Sequence[Node], kind: str = "DATA_DIFF_TYPES") -> DataType:
     common: DataType = VOID
     for each in _types(parts):
-        common = wider_type(common, each)
+        common = wider_type(common, each, kind)
     return common
 
 

@@ -13,7 +13,7 @@ from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
-from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.casts import cast, cast_mismatch
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
 from deltaarrow.spark_sql.intervals import Interval, moved
@@ -29,6 +29,7 @@ from deltaarrow.spark_sql.nodes import (
     Path,
     call,
     ensure_storable,
+    mismatched,
     refused,
 )
 from deltaarrow.spark_sql.operators import (
@@ -225,6 +226,14 @@ def _scope(schema: StructType | Scope) -> Scope:
     return TableScope(schema) if isinstance(schema, StructType) else schema
 
 
+def _written_cast(operand: Node, wanted: DataType, make: Callable[[Node, DataType], Node] = cast) -> Node:
+    """A cast that a user wrote, which Spark refuses by a class of its own."""
+    kind = cast_mismatch(operand.type, wanted)
+    if kind is not None:
+        raise mismatched(kind, f"a cast from {type_name(operand.type)} to {type_name(wanted)}")
+    return make(operand, wanted)
+
+
 class _Binder:
     def __init__(
         self, scope: Scope, *, chooses_files: bool = False, bind_part: BindPart | None = None
@@ -322,7 +331,9 @@ class _Binder:
         if target is not None and len(operands) == 1:
             operand = self.bind(operands[0])
             is_variant = operand.type == VARIANT
-            return variant_as(operand, target, tries=False) if is_variant else folded(cast(operand, target))
+            if is_variant:
+                return variant_as(operand, target, tries=False)
+            return folded(_written_cast(operand, target))
         instead = _INSTEAD.get(str(name).lower(), "")
         raise refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
 
@@ -410,9 +421,9 @@ class _Binder:
             return variant_as(operand, wanted, tries=is_try(node))
         if wanted == VARIANT:
             return as_variant(operand)
+        found = _written_cast(operand, wanted, try_cast if is_try(node) else cast)
         if is_try(node):
-            return folded(try_cast(operand, wanted))
-        found = cast(operand, wanted)
+            return folded(found)
         if not is_suffix(node):
             return folded(found)
         if node.key == "cast" and node.this.is_string and not isinstance(found, Constant):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaarrow.schema import DataType
+from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import implicitly
 from deltaarrow.spark_sql.nodes import Call, Constant, Node, refused
@@ -53,16 +54,14 @@ class Function:
 
     names: tuple[str, ...]
     arguments: str
-    arity: tuple[int, int | None]
+    arity: Arity
     bind: Callable[..., Node]
     note: str = ""
     takes_more: bool = False
 
     def __call__(self, name: str, operands: tuple[Any, ...]) -> Node:
         """Return the node of a call by that name."""
-        least, most = self.arity
-        if len(operands) < least or (most is not None and len(operands) > most):
-            raise refused(f"{name} with {len(operands)} arguments")
+        ensure_count(name, len(operands), self.arity)
         unusual = [each for each in operands if not isinstance(each, Node)]
         if unusual and not self.takes_more:
             raise refused(f"a function or an INTERVAL as an argument of {name}")
@@ -124,9 +123,9 @@ def literal_integer(node: Node, what: str) -> int:
     return node.value
 
 
-def same_type(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], DataType]:
-    """The nodes cast to their least common type."""
+def same_type(nodes: tuple[Node, ...], kind: str = "DATA_DIFF_TYPES") -> tuple[tuple[Node, ...], DataType]:
+    """The nodes cast to their least common type; see `wider_type` for the error if there is none."""
     common: DataType = VOID
     for node in nodes:
-        common = wider_type(common, node.type)
+        common = wider_type(common, node.type, kind)
     return tuple(cast(node, common) for node in nodes), common

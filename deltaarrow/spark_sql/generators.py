@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType, Field, MapType, StructType
+from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.function import literal_integer, literal_text, same_type
 from deltaarrow.spark_sql.json_texts import json_member
 from deltaarrow.spark_sql.nested import array_of, struct_of
@@ -48,16 +49,14 @@ class Generator:
 
     names: tuple[str, ...]
     arguments: str
-    arity: tuple[int, int | None]
+    arity: Arity
     bind: Callable[..., Node]
     note: str = ""
     is_relation: bool = False
 
     def __call__(self, name: str, operands: tuple[Node, ...]) -> Generated:
         """Return the rows of a call by that name."""
-        least, most = self.arity
-        if len(operands) < least or (most is not None and len(operands) > most):
-            raise refused(f"{name} with {len(operands)} arguments")
+        ensure_count(name, len(operands), self.arity)
         rows = self.bind(*operands)
         assert isinstance(rows.type, ArrayType) and isinstance(rows.type.element_type, StructType)
         return Generated(rows, rows.type.element_type, name.lower().endswith(_OUTER))

@@ -6,7 +6,7 @@ there, and ``x``. Of two such structs the one of a NULL is less, whatever DuckDB
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.nested import struct_of, with_elements, with_members
-from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.nodes import Node, call, mismatched, refused
 from deltaarrow.spark_sql.types import BOOLEAN, VARIANT, type_name
 
 __all__ = ["in_order", "ordered_elements"]
@@ -31,8 +31,11 @@ def ordered_elements(array: Node, what: str) -> Node:
 
 
 def _ensure_orderable(data_type: DataType, what: str) -> None:
-    if any(isinstance(each, MapType) or each == VARIANT for each in types_within(data_type)):
-        raise refused(f"{what} of {type_name(data_type)}")
+    within, said = list(types_within(data_type)), f"{what} of {type_name(data_type)}"
+    if any(isinstance(each, MapType) for each in within):
+        raise mismatched("INVALID_ORDERING_TYPE", said)
+    if VARIANT in within:
+        raise refused(said)
 
 
 def _ordered(data_type: DataType) -> DataType:

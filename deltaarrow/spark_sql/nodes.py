@@ -33,6 +33,7 @@ __all__ = [
     "ensure_storable",
     "escaped",
     "is_volatile",
+    "mismatched",
     "refused",
     "valued",
     "walk",
@@ -189,12 +190,23 @@ def valued(node: Node) -> Iterator[ColumnRef]:
             yield from valued(operand)
 
 
-def refused(what: str, at: int | None = None) -> UnsupportedFeatureError:
+def refused(what: str, at: int | None = None, error_class: str | None = None) -> UnsupportedFeatureError:
     """The error for an expression that uses something that is not on the list.
 
-    `at` is the index of its first character in the text, if known; the message counts from 1.
+    Args:
+        what: is not supported.
+        at: the index of its first character in the text, if known; the message counts from 1.
+        error_class: Spark's, where Spark does not take it either.
     """
     where = "" if at is None else f" (at character {at + 1})"
-    error = UnsupportedFeatureError(f"{what} is not supported in a SQL expression{where}", feature=what)
+    named = "" if error_class is None else f"[{error_class}] "
+    error = UnsupportedFeatureError(
+        f"{named}{what} is not supported in a SQL expression{where}", feature=what
+    )
     error.place = None if at is None else ("", at)
     return error
+
+
+def mismatched(kind: str, what: str) -> UnsupportedFeatureError:
+    """The error for operands of types that Spark does not take either, of one of its kinds of mismatches."""
+    return refused(what, error_class=f"DATATYPE_MISMATCH.{kind}")

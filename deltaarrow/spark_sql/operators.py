@@ -4,6 +4,8 @@ Overflow and division by zero raise, as in Spark's ANSI mode. Where DuckDB would
 Spark (the sign of zero, NaN, decimal quotients), the SQL spells out Spark's result.
 """
 
+import re
+
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
@@ -12,15 +14,27 @@ from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nested_order import in_order
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, call, is_volatile, refused, walk
+from deltaarrow.spark_sql.nodes import (
+    Call,
+    ColumnRef,
+    Constant,
+    Node,
+    call,
+    is_volatile,
+    mismatched,
+    refused,
+    walk,
+)
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     FLOAT,
     INTEGRAL,
     LONG,
     STRING,
+    TIMESTAMPS,
     VARIANT,
     VOID,
     as_decimal,
@@ -48,12 +62,16 @@ __all__ = [
     "negative",
     "remainder",
     "unscaled",
+    "wrong_operands",
 ]
 
 _SHORT_DECIMAL = 18
 _DIVISION_BY_ZERO = raising("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL")
 _REMAINDER_BY_ZERO = raising("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL")
 _MIN_DIVISION_SCALE = 6
+_DIFFERENT, _WRONG = "BINARY_OP_DIFF_TYPES", "BINARY_OP_WRONG_TYPE"
+"""Spark's kinds of errors for operands of two types, and of one type that an operator does not take."""
+
 _BY_ORDER = frozenset({"<", "<=", ">", ">="})
 
 
@@ -215,6 +233,10 @@ def any_of(operands: tuple[Node, ...]) -> Node:
 def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str) -> Node:
     if STRING in (first := {each.type for each in operands[:2]}) and BOOLEAN not in first:
         raise refused(f"{word} of text without a cast")
+    for node in operands:
+        if not is_implicit(node.type, BOOLEAN):
+            others = [each.type for each in operands if each is not node]
+            raise wrong_operands(node.type, others[0], f"{type_name(node.type)} as a condition")
     nodes = tuple(map(_condition, operands))
     places = [f"{{{place}}}" for place in range(len(nodes))]
     sql = "(" + f" {word} ".join(places) + ")"
@@ -228,8 +250,19 @@ def _connected(operands: tuple[Node, ...], word: str, decides: str, outcome: str
 
 def _condition(node: Node) -> Node:
     if not is_implicit(node.type, BOOLEAN):
-        raise refused(f"{type_name(node.type)} as a condition")
+        raise mismatched("UNEXPECTED_INPUT_TYPE", f"{type_name(node.type)} as a condition")
     return cast(node, BOOLEAN)
+
+
+def wrong_operands(one: DataType, other: DataType, what: str) -> UnsupportedFeatureError:
+    """The error for operands of types that an operator does not take.
+
+    Spark first casts a text to the other type, and a decimal beside a double to a double.
+    """
+    is_text = STRING in (one, other) and all(isinstance(each, PrimitiveType) for each in (one, other))
+    is_decimal = (decimal_of(one) is None) != (decimal_of(other) is None)
+    is_cast = is_text or (is_decimal and {one, other} & {FLOAT, DOUBLE})
+    return mismatched(_WRONG if is_cast or has_same_shape(one, other) else _DIFFERENT, what)
 
 
 def _numbers(left: Node, right: Node) -> tuple[Node, Node]:
@@ -250,7 +283,10 @@ def _beside_number(operand: Node, other: Node) -> Node:
     if operand.type == STRING and is_numeric(other.type):
         return cast(operand, wider_type(STRING, other.type))
     if not is_numeric(operand.type):
-        raise refused(f"arithmetic of {type_name(operand.type)} and {type_name(other.type)} without a cast")
+        what = f"arithmetic of {type_name(operand.type)} and {type_name(other.type)} without a cast"
+        if {operand.type, other.type} & {DATE, *TIMESTAMPS}:
+            raise refused(what)  # Spark computes some of these.
+        raise wrong_operands(operand.type, other.type, what)
     return operand
 
 
@@ -282,7 +318,7 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
         left, right = _as_decimal(left), _as_decimal(right)
     right = _named_like(left, right)
     try:
-        common = wider_type(left.type, right.type)
+        common = wider_type(left.type, right.type, _DIFFERENT)
         _ensure_comparable(common)
         if common not in (left.type, right.type) and _mix_texts(left.type, right.type):
             raise refused(f"a comparison of {type_name(left.type)} and {type_name(right.type)}")
@@ -290,13 +326,18 @@ def _comparable(left: Node, right: Node) -> tuple[Node, Node]:
         names = [f"`{'.'.join(each.path)}`" for each in (left, right) if isinstance(each, ColumnRef)]
         if not names:
             raise
-        raise refused(f"{error.feature}, for the column {' and '.join(names)},") from error
+        named = re.match(r"\[(.*?)\] ", str(error))
+        what = f"{error.feature}, for the column {' and '.join(names)},"
+        raise refused(what, error_class=None if named is None else named[1]) from error
     return cast(left, common), cast(right, common)
 
 
 def _ensure_comparable(data_type: DataType) -> None:
-    if any(isinstance(each, MapType) or each == VARIANT for each in types_within(data_type)):
-        raise refused(f"a comparison of {type_name(data_type)}")
+    within, what = list(types_within(data_type)), f"a comparison of {type_name(data_type)}"
+    if any(isinstance(each, MapType) for each in within):
+        raise mismatched("INVALID_ORDERING_TYPE", what)
+    if VARIANT in within:
+        raise refused(what)
 
 
 def _named_like(one: Node, other: Node) -> Node:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.nested_order import in_order
-from deltaarrow.spark_sql.nodes import Call, Node, call, refused
+from deltaarrow.spark_sql.nodes import Call, Node, call, mismatched, refused
 from deltaarrow.spark_sql.types import VARIANT, type_name
 
 __all__ = [
@@ -174,5 +174,7 @@ def _where(condition: Node, operand: Node) -> Node:
 
 def ensure_ordered(data_type: DataType, name: str) -> None:
     """Refuse types whose values DuckDB orders otherwise."""
+    if any(isinstance(each, MapType) for each in types_within(data_type)):
+        raise mismatched("INVALID_ORDERING_TYPE", f"{name} of {type_name(data_type)}")
     if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
         raise refused(f"{name} of {type_name(data_type)}")

@@ -75,6 +75,8 @@ def matches(operand: Node, pattern: Node) -> Node:
 
 
 def _joined(separator: Node, *operands: Node) -> Node:
+    if any(isinstance(each.type, ArrayType) for each in operands):
+        raise refused("concat_ws of arrays")
     nodes = (as_text(separator), *map(as_text, operands))
     if len(nodes) == 1:
         return call("concat_ws", nodes, STRING, "CASE WHEN {0} IS NOT NULL THEN '' END")

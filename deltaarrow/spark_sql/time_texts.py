@@ -153,6 +153,8 @@ def _date(operand: Node, pattern: Node | None = None) -> Node:
 
 
 def _timestamp(operand: Node, pattern: Node | None = None) -> Node:
+    if operand.type not in (DATE, STRING, VOID, *TIMESTAMPS):
+        raise refused(f"a timestamp made of {type_name(operand.type)}")
     if pattern is None or operand.type in (DATE, *TIMESTAMPS):
         return to_timestamp(operand)
     return timestamp_at(_read("to_timestamp", operand, pattern))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.nodes import mismatched, refused
 
 __all__ = [
     "BINARY",
@@ -144,8 +144,8 @@ def mixes_text(one: DataType, other: DataType) -> bool:
     return (one == STRING) != (other == STRING) and VOID not in (one, other)
 
 
-def wider_type(left: DataType, right: DataType) -> DataType:
-    """The least common type of two operands.
+def wider_type(left: DataType, right: DataType, kind: str = "DATA_DIFF_TYPES") -> DataType:
+    """The least common type of two operands; `kind` is that of Spark's error if there is none.
 
     A float with an integral type or a decimal gives a double. Text is cast to the other operand: to long for
     integral types, to double for other numbers. Refused if there is no common type, as for structs with
@@ -156,13 +156,13 @@ def wider_type(left: DataType, right: DataType) -> DataType:
     if VOID in (left, right):
         return right if left == VOID else left
     if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        return ArrayType(wider_type(left.element_type, right.element_type))
+        return ArrayType(wider_type(left.element_type, right.element_type, kind))
     if isinstance(left, MapType) and isinstance(right, MapType):
-        keys = wider_type(left.key_type, right.key_type)
-        return MapType(keys, wider_type(left.value_type, right.value_type))
+        keys = wider_type(left.key_type, right.key_type, kind)
+        return MapType(keys, wider_type(left.value_type, right.value_type, kind))
     if isinstance(left, StructType) and isinstance(right, StructType) and left.names == right.names:
         pairs = zip(left.fields, right.fields, strict=True)
-        return StructType([Field(one.name, wider_type(one.type, two.type)) for one, two in pairs])
+        return StructType([Field(one.name, wider_type(one.type, two.type, kind)) for one, two in pairs])
     if STRING in (left, right):
         other = right if left == STRING else left
         if other in INTEGRAL:
@@ -185,4 +185,4 @@ def wider_type(left: DataType, right: DataType) -> DataType:
         return TIMESTAMP_NTZ
     elif left in (DATE, *TIMESTAMPS) and right in (DATE, *TIMESTAMPS):
         return TIMESTAMP
-    raise refused(f"{type_name(left)} together with {type_name(right)} without a cast")
+    raise mismatched(kind, f"{type_name(left)} together with {type_name(right)} without a cast")

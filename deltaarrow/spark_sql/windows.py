@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable
 from deltaarrow.spark_sql.function import literal_integer
@@ -39,16 +40,14 @@ class WindowFunction:
 
     names: tuple[str, ...]
     arguments: str
-    arity: tuple[int, int]
+    arity: Arity
     bind: Callable[..., Node]
     frame: Frame | None = None
     note: str = ""
 
     def __call__(self, name: str, operands: tuple[Node, ...], rows: Rows) -> Node:
         """Return the node of a call by that name."""
-        least, most = self.arity
-        if not least <= len(operands) <= most:
-            raise refused(f"{name} with {len(operands)} arguments")
+        ensure_count(name, len(operands), self.arity)
         if rows.window is None or rows.distinct or rows.where is not None or rows.order:
             raise refused(f"{name} without OVER, or with DISTINCT, FILTER or WITHIN GROUP,")
         if not rows.window.order:

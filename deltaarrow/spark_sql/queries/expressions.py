@@ -286,6 +286,10 @@ class Binding:
             raise refused(f"{name} over a window or a group")
         if window is None and (not self.takes_aggregates or self._within):
             raise self._misplaced(f"the aggregate {name}", _AGGREGATES_REFUSED)
+        if name.lower() == "count" and not operands:
+            raise SchemaMismatchError(
+                "[WRONG_NUM_ARGS.WITH_SUGGESTION] count takes * or values, and has none"
+            )
         if name.lower() == "count" and len(operands) == 1 and operands[0].key == "star":
             operands = []
         with_rows = self._inside(f"{name}(...)") if window is None else self
@@ -348,7 +352,9 @@ class Binding:
 
     def _grouping(self, name: str, node: "exp.Expr", bind: Callable[["exp.Expr"], Node]) -> Node:
         if self.keys is None:
-            raise refused(f"{name} without ROLLUP, CUBE or GROUPING SETS")
+            raise SchemaMismatchError(
+                f"[UNSUPPORTED_GROUPING_EXPRESSION] {name} without ROLLUP, CUBE or GROUPING SETS"
+            )
         inside = self._inside(f"{name}(...)")
         wanted = [inside.bind(each) for each in node.expressions]
         if name == "grouping_id" and not wanted:

@@ -101,7 +101,9 @@ def _joined(parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 def ensure_groupable(data_type: DataType, clause: str) -> None:
     """Refuse a type of which Spark cannot tell whether two values are equal."""
     if isinstance(data_type, MapType) or data_type == VARIANT:
-        raise refused(f"{clause} of {type_name(data_type)}")
+        is_map = isinstance(data_type, MapType) and "GROUP BY" not in clause and clause != "PIVOT"
+        kind = "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE" if is_map else None
+        raise refused(f"{clause} of {type_name(data_type)}", error_class=kind)
     if isinstance(data_type, ArrayType):
         ensure_groupable(data_type.element_type, clause)
     if isinstance(data_type, StructType):

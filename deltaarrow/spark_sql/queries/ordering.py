@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_p
 from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.placement import ensure_ordering
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
-from deltaarrow.spark_sql.types import INTEGER
+from deltaarrow.spark_sql.types import INTEGER, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -108,7 +108,10 @@ def limits(tree: "exp.Expr", binding: Binding, now_ms: int) -> str:
             raise refused(f"{name.upper()} of this form")
         count = alone.bind(node.expression)
         if count.type != INTEGER:
-            raise refused(f"{name.upper()} of something other than an integer")
+            raise SchemaMismatchError(
+                f"[INVALID_LIMIT_LIKE_EXPRESSION.DATA_TYPE] {name.upper()} takes an integer, not"
+                f" {type_name(count.type)}"
+            )
         value = constant_value(count, now_ms, name.upper())
         if not isinstance(value, int):
             raise refused(f"{name.upper()} {value}")

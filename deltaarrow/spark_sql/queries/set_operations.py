@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.nodes import refused
@@ -88,5 +88,6 @@ def _wider(one: DataType, other: DataType, word: str) -> DataType:
         return one
     try:
         return wider_type(one, other)
-    except Exception as error:
-        raise refused(f"{word} of {type_name(one)} and {type_name(other)}") from error
+    except UnsupportedFeatureError as error:
+        kind = "INCOMPATIBLE_COLUMN_TYPE" if str(error).startswith("[") else None
+        raise refused(f"{word} of {type_name(one)} and {type_name(other)}", error_class=kind) from error

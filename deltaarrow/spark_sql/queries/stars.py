@@ -41,6 +41,7 @@ def starred(columns: Columns, node: "exp.Expr") -> list[_Named]:
     found_star = star_of(node)
     assert found_star is not None
     star, names = found_star
+    columns = Columns([each for each in columns.columns if not each.is_metadata], columns.outer)
     if not {name for name, part in star.args.items() if part} <= {"except_"}:
         raise refused("* with REPLACE or RENAME")
     if not names:
