@@ -172,11 +172,14 @@ def compare(left: Node, right: Node, operator: str) -> Node:
         left, right = (in_order(each, "a comparison") for each in (left, right))
     sql = f"({{0}} {operator} {{1}})"
     if _is_fixed(left) or _is_fixed(right):
-        # DuckDB rewrites i + 1 > 0 to i > -1, which cannot overflow, so the operand is computed first.
+        # DuckDB rewrites i + 1 > 0 to i > -1, which cannot overflow. It does not see into `greatest`.
         if "DISTINCT" in operator and any(each.can_fail and not _is_fixed(each) for each in (left, right)):
             return _compare_with_known(left, right, operator)
-        nulls = [f"WHEN {{{place}}} IS NULL THEN NULL" for place in (0, 1) if (left, right)[place].can_fail]
-        sql = f"CASE {' '.join(nulls)} ELSE {sql} END" if nulls else sql
+        sides = [
+            f"greatest({{{place}}})" if each.can_fail else f"{{{place}}}"
+            for place, each in enumerate((left, right))
+        ]
+        sql = f"({sides[0]} {operator} {sides[1]})"
     if "DISTINCT" not in operator:
         sql = _in_turn(right, sql)
     return call(operator, (left, right), BOOLEAN, sql)
