@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
@@ -66,8 +66,11 @@ class StatementRunner(Protocol):
     ) -> "str | pa.Table":
         """Return the result of a statement that it has run, or the query that DuckDB is to run."""
 
-    def row_error(self, statement: str, error: Exception) -> Exception | None:
-        """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
+    def row_errors(self, statement: str) -> Callable[[Exception], Exception | None]:
+        """Return what makes the errors of rows of the query in Spark's dialect that was run last.
+
+        It is given DuckDB's error, and returns None for one that is not about a row.
+        """
 
     def show_place(self, error: DeltaError, statement: str) -> None:
         """Let an error show its place in a statement in DuckDB's dialect."""
@@ -242,7 +245,7 @@ class DeltaConnection:
                     return done
                 query = done
                 if dialect == "spark":
-                    row_error = functools.partial(self._front_end.row_error, statement)
+                    row_error = self._front_end.row_errors(statement)
             try:
                 query, plans = self.planned(query, parameters)
             except TableNotFoundError as error:

@@ -58,7 +58,11 @@ if TYPE_CHECKING:
     from deltaarrow.spark_sql.quoted_names import ensure_columns_unquoted as ensure_columns_unquoted
     from deltaarrow.spark_sql.registry import render_function_tables as render_function_tables
     from deltaarrow.spark_sql.rendering import to_sandbox_sql as to_sandbox_sql, to_sql as to_sql
-    from deltaarrow.spark_sql.row_errors import row_error as row_error, without_places as without_places
+    from deltaarrow.spark_sql.row_errors import (
+        PlacedCalls as PlacedCalls,
+        row_error as row_error,
+        without_places as without_places,
+    )
     from deltaarrow.spark_sql.rules import (
         Constraint as Constraint,
         DefaultColumn as DefaultColumn,

@@ -6,10 +6,12 @@ its message. `row_error` makes all of it ours, whatever computes rows: a stateme
 """
 
 import re
+from collections.abc import Collection
+from typing import TypeAlias
 
 from deltaarrow.errors import ConstraintViolationError, DeltaError, UnsupportedFeatureError
 
-__all__ = ["raising", "row_error", "with_place", "without_places"]
+__all__ = ["OWN_ERRORS", "PlacedCalls", "raising", "row_error", "with_place", "without_places"]
 
 _UNSUPPORTED = "unsupported: "
 
@@ -28,6 +30,17 @@ _NATIVE = (
     (r"More than one row returned by a subquery", "SCALAR_SUBQUERY_TOO_MANY_ROWS"),
 )
 """How messages of DuckDB's own errors begin, and Spark's class of each."""
+
+OWN_ERRORS = {
+    "+": "addition",
+    "-": "subtraction|negation",
+    "*": "multiplication",
+    "cast": "can't be cast|CAST",
+}
+"""Calls that DuckDB lets fail with a message of its own, by name, and what tells them in that message."""
+
+PlacedCalls: TypeAlias = Collection[tuple[str, int]]
+"""The names of calls that DuckDB may let fail, and their places in the user's text."""
 
 _BEHIND = re.compile(r"\n\nLINE | when casting from source column ")
 """What begins DuckDB's remarks on the SQL that it runs, which is not the user's."""
@@ -66,6 +79,7 @@ def row_error(
     what: str,
     text: str | None = None,
     raised: type[DeltaError] = ConstraintViolationError,
+    calls: PlacedCalls = (),
 ) -> DeltaError | None:
     """The error to raise if DuckDB cannot compute a row; None for other errors of DuckDB.
 
@@ -74,6 +88,7 @@ def row_error(
         what: what cannot be computed, with its verb: ``a row cannot be computed``.
         text: the text that was computed, for the place of the error.
         raised: the class of the error; `UnsupportedFeatureError` for a value that is not supported.
+        calls: in the text. An error of DuckDB's own is at the call that alone can be meant.
     """
     message = _message(error)
     if message is None:
@@ -85,7 +100,7 @@ def row_error(
     if named is not None:
         error_class, place, message = named[1], named[2], message[named.end() :]
     else:
-        error_class, place = _native_class(message), None
+        error_class, place = _native_class(message), _native_place(message, calls)
     found = raised(f"[{error_class}] {what}: {message}" if error_class else f"{what}: {message}")
     if place is not None and text is not None:
         found.place = text, int(place)
@@ -102,6 +117,12 @@ def _message(error: Exception) -> str | None:
     if not isinstance(error, kinds) and not (isinstance(error, OSError) and kind is not None):
         return None
     return _BEHIND.split(text.removeprefix(kind or ""), maxsplit=1)[0]
+
+
+def _native_place(message: str, calls: PlacedCalls) -> int | None:
+    """The place of the call whose failure DuckDB's message tells; None if it may be one of several."""
+    meant = {place for name, place in calls if re.search(OWN_ERRORS[name], message)}
+    return meant.pop() if len(meant) == 1 else None
 
 
 def _native_class(message: str) -> str | None:

@@ -3,6 +3,7 @@
 This module is loaded with every connection, so it loads what statements need when there is one.
 """
 
+import functools
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -97,10 +98,13 @@ class FrontEnd:
         result: str | pa.Table = _lazily("run_statement")(session, statement, parameters, dialect)
         return result
 
-    def row_error(self, statement: str, error: Exception) -> Exception | None:
-        """Return the error of a query in Spark's dialect whose row cannot be computed; None for others."""
-        found: Exception | None = _lazily("query_error")(statement, error)
-        return found
+    def row_errors(self, statement: str) -> Callable[[Exception], Exception | None]:
+        """Return what makes the errors of rows of the query in Spark's dialect that was run last.
+
+        It is given DuckDB's error, and returns None for one that is not about a row.
+        """
+        calls = () if self._session is None else self._session.calls
+        return functools.partial(_lazily("query_error"), statement, calls)
 
     def show_place(self, error: DeltaError, statement: str) -> None:
         """Let an error show its place in a statement in DuckDB's dialect."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from deltaarrow.display.marked_line import marked_line
 from deltaarrow.engines import Dialect
 from deltaarrow.errors import DeltaError, TableNotFoundError
-from deltaarrow.spark_sql import Words, row_error
+from deltaarrow.spark_sql import PlacedCalls, Words, row_error
 from deltaarrow.sql.error_states import sql_state
 
 __all__ = ["query_error", "show_place", "shown_places"]
@@ -30,9 +30,12 @@ _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
 
 
-def query_error(statement: str, error: Exception) -> DeltaError | None:
-    """Return the error of a query in Spark's dialect whose row cannot be computed; None for other errors."""
-    found = row_error(error, "a row of the query cannot be computed", statement)
+def query_error(statement: str, calls: PlacedCalls, error: Exception) -> DeltaError | None:
+    """Return the error of a query in Spark's dialect whose row cannot be computed; None for other errors.
+
+    `calls` are those in the statement; see `row_error`.
+    """
+    found = row_error(error, "a row of the query cannot be computed", statement, calls=calls)
     if found is not None:
         show_place(found, statement, "spark")
     return found

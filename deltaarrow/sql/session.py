@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.catalogs import TableLocation, View
 from deltaarrow.engines import DeltaConnection, Dialect, Parameters, unknown_table
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.spark_sql import TableName, provide_kernels
+from deltaarrow.spark_sql import PlacedCalls, TableName, provide_kernels
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.moments import ensure_points_in_time
@@ -35,6 +35,7 @@ class Session:
         settings: what SET has set.
         following: the changes that the MERGE takes in that is run.
         transaction: the one that BEGIN has begun; None outside.
+        calls: of the query that was compiled last; see `CompiledQuery`.
         opened: streams of the statement that is run. Until they are closed, DuckDB runs nothing else.
         progress: told how much of a long statement is done, and of how much.
     """
@@ -50,6 +51,7 @@ class Session:
         self.opened: list[pa.RecordBatchReader] = []
         self.progress: Callable[[int, int], None] | None = None
         self.transaction: TableTransaction | None = None
+        self.calls: PlacedCalls = ()
         self._held: DeltaTable | None = None
 
     def query(self, text: str) -> str:
@@ -68,6 +70,7 @@ class Session:
             text = self.following.query(text)
         found = compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
         provide_kernels(self.connection.connection, found.sql)
+        self.calls = found.calls
         return found
 
     def with_names(self, query: str) -> str:

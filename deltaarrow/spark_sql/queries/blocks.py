@@ -35,6 +35,7 @@ from deltaarrow.spark_sql.nodes import (
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
+from deltaarrow.spark_sql.row_errors import OWN_ERRORS
 from deltaarrow.spark_sql.rows import is_aggregate, is_query, is_window
 from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
 
@@ -83,10 +84,11 @@ class Query:
 class Writer:
     """Writes nodes as SQL inside one SELECT, and notes which columns of outer queries it reads."""
 
-    def __init__(self, now_ms: int) -> None:
+    def __init__(self, now_ms: int, placed: set[tuple[str, int]]) -> None:
         self.own: set[str] = set()
         """The aliases of the relations in FROM, of this SELECT and of those that it is made of."""
         self._now_ms = now_ms
+        self._placed = placed
         self._now = f"make_timestamp({now_ms * 1000})"
         self._outer: dict[Path, int] = {}
         self._references: list[ColumnRef] = []
@@ -151,6 +153,8 @@ class Writer:
         for each in walk(node):
             if isinstance(each, ColumnRef):
                 columns[each.path] = self.column(each)
+            elif isinstance(each, Call) and each.place is not None and each.name in OWN_ERRORS:
+                self._placed.add((each.name, each.place))
         for each in valued(node):
             if each.path[0] != AS_IS:
                 columns[each.path] = given_with_variants_sql(self.column(each), each.type)

@@ -67,7 +67,8 @@ def compile_query(
         raise refused("deep nesting") from error
     assert not query.outer
     columns = [replace(each.field, name=each.name) for each in query.columns]
-    return CompiledQuery(query.sql.format(), StructType(map(unmarked, columns)), StructType(columns))
+    schema = StructType(map(unmarked, columns))
+    return CompiledQuery(query.sql.format(), schema, StructType(columns), frozenset(context.placed))
 
 
 def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:

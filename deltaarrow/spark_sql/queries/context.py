@@ -76,6 +76,8 @@ class Context:
         self.relations = relations
         self.parameters = parameters
         self.now_ms = now_ms
+        self.placed: set[tuple[str, int]] = set()
+        """The calls of the text that DuckDB may let fail; see `deltaarrow.spark_sql.row_errors`."""
         self._compile = compile_query
         self._aliases = 0
 
@@ -90,7 +92,7 @@ class Context:
 
     def writer(self) -> Writer:
         """Begin a SELECT."""
-        return Writer(self.now_ms)
+        return Writer(self.now_ms, self.placed)
 
     def nested(self, writer: Writer, query: Query, qualifier: tuple[str, ...]) -> Source:
         """A query as a relation in FROM."""

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import StructType
+from deltaarrow.spark_sql.row_errors import PlacedCalls
 
 __all__ = ["CompiledQuery", "Parameters", "QuerySettings", "Relation", "Relations", "Travel"]
 
@@ -80,8 +81,10 @@ class CompiledQuery:
         sql: one SELECT. A column of it has the type that DuckDB's reader gives for its type in the schema.
         schema: the columns with Spark's names, of which several may be equal, and their types.
         columns: the same as a query sees them that reads this one as a relation.
+        calls: those that DuckDB may let fail, for the places of its errors.
     """
 
     sql: str
     schema: StructType = field(repr=False)
     columns: StructType = field(repr=False)
+    calls: PlacedCalls = field(default=(), repr=False)
