@@ -225,7 +225,6 @@ def expression_dialect() -> Any:
                 "TRIM": Spark.Parser.FUNCTION_PARSERS["TRIM"],
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
-            ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012 - it takes array(1)[0] for ARRAY[0]
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
             NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
                 "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
