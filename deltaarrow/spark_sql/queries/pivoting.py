@@ -5,6 +5,7 @@ value without rows gives NULL for every aggregate, even for ``count``. UNPIVOT m
 columns.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -40,28 +41,37 @@ _DERIVED = {
 
 
 def pivoted(context: Context, writer: Writer, source: Source, pivot: "exp.Expr", binding: Binding) -> Source:
-    """``PIVOT (aggregate [AS name], ... FOR column IN (value [AS name], ...))``."""
+    """``PIVOT (aggregate [AS name], ... FOR column IN (value [AS name], ...))``; also for ``(a, b)``."""
     from sqlglot import exp
 
     wanted = _wanted(pivot)
-    if wanted.this.key != "column":
-        raise refused("PIVOT FOR several columns")
+    columns_for = _parts(wanted.this)
     calls = [(each.this if each.key == "alias" else each, each.alias) for each in pivot.expressions]
     for tree, _ in calls:
         if tree.key != "anonymous" or find_aggregate(str(tree.this)) is None:
             raise refused("PIVOT of something other than aggregates")
     taking = replace(binding, takes_aggregates=True)
-    chosen = binding.bind_output(wanted.this)
-    read = {chosen, *(part for tree, _ in calls for part in walk(taking.bind(tree)))}
+    chosen = [binding.bind_output(each) for each in columns_for]
+    read = {*chosen, *(part for tree, _ in calls for part in walk(taking.bind(tree)))}
     kept = [each for each in Columns(source.columns).shown if each.node not in read]
     for each in kept:
         ensure_groupable(each.field.type, "PIVOT")
     names = ColumnNames(binding.shown)
     made: list[tuple[str, Node]] = []
     for each in wanted.expressions:
-        value = each.this if each.key == "pivotalias" else each
-        shown = each.args["alias"].name if each.key == "pivotalias" else _shown(binding.bind(value))
-        is_value = exp.NullSafeEQ(this=wanted.this.copy(), expression=value.copy())
+        values = _parts(each.this if each.key == "pivotalias" else each)
+        if len(values) != len(columns_for):
+            raise refused(f"PIVOT of {len(columns_for)} columns for {len(values)} values")
+        if each.key == "pivotalias":
+            shown = each.args["alias"].name
+        else:
+            texts = [_shown(binding.bind(value)) for value in values]
+            shown = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
+        equal: list[exp.Expr] = [
+            exp.NullSafeEQ(this=column.copy(), expression=value.copy())
+            for column, value in zip(columns_for, values, strict=True)
+        ]
+        is_value = functools.reduce(lambda one, two: exp.And(this=one, expression=two), equal)
         where = exp.Where(this=is_value)
         counted = taking.bind(
             exp.Filter(this=exp.Anonymous(this="count", expressions=[exp.Star()]), expression=where)
@@ -86,33 +96,40 @@ def unpivoted(
     binding: Binding,
     generated: Callable[[Source, Generated, tuple[str, ...]], Source],
 ) -> Source:
-    """``UNPIVOT [INCLUDE NULLS] (value FOR name IN (column [AS text], ...))``."""
+    """``UNPIVOT [INCLUDE NULLS] (value FOR name IN (column [AS text], ...))``; also of ``(a, b)``."""
     wanted = _wanted(pivot)
-    if wanted.this.key != "identifier" or any(each.key != "identifier" for each in pivot.expressions):
-        raise refused("UNPIVOT of several columns at once")
-    (value,) = (each.name for each in pivot.expressions)
-    found: list[tuple[str, Node]] = []
+    names = [each.name for target in pivot.expressions for each in _parts(target)]
+    if wanted.this.key != "identifier" or len(pivot.expressions) != 1:
+        raise refused("UNPIVOT of this form")
+    texts: list[Node] = []
+    found: list[list[Node]] = []
     for each in wanted.expressions:
-        tree = each.this if each.key == "pivotalias" else each
-        names = names_of(tree)
-        if names is None:
-            raise refused("UNPIVOT of something other than columns")
-        text = each.args["alias"].name if each.key == "pivotalias" else names[-1]
-        found.append((text, binding.bind_output(tree)))
-    nodes, common = same_type(tuple(node for _, node in found))
-    fields = StructType([Field(wanted.this.name, STRING), Field(value, common)])
-    texts = [Constant(text, STRING) for text, _ in found]
-    made = [struct_of(each, fields) for each in zip(texts, nodes, strict=True)]
+        trees = _parts(each.this if each.key == "pivotalias" else each)
+        columns = [names_of(tree) for tree in trees]
+        if len(trees) != len(names) or None in columns:
+            raise refused("UNPIVOT of something other than columns, as many as have names")
+        own = "_".join(column[-1] for column in columns if column is not None)
+        texts.append(Constant(each.args["alias"].name if each.key == "pivotalias" else own, STRING))
+        found.append([binding.bind_output(tree) for tree in trees])
+    typed = [same_type(tuple(row[place] for row in found)) for place in range(len(names))]
+    values = [Field(name, common) for name, (_, common) in zip(names, typed, strict=True)]
+    fields = StructType([Field(wanted.this.name, STRING), *values])
+    made = [struct_of([text, *(nodes[row] for nodes, _ in typed)], fields) for row, text in enumerate(texts)]
     rows = array_of(made, fields)
     if not pivot.args.get("include_nulls"):
-        member = escaped(quote_literal(value))
-        kept = f"list_filter({{0}}, lambda made: struct_extract(made, {member}) IS NOT NULL)"
-        rows = call("unpivoted", (rows,), rows.type, kept)
-    taken = {node for _, node in found}
+        members = (escaped(quote_literal(name)) for name in names)
+        has_value = " OR ".join(f"struct_extract(made, {each}) IS NOT NULL" for each in members)
+        rows = call("unpivoted", (rows,), rows.type, f"list_filter({{0}}, lambda made: {has_value})")
+    taken = {node for row in found for node in row}
     before = len(source.columns)
     more = generated(source, Generated(rows, fields, is_outer=False), ())
     rest = [each for each in source.columns if each.node not in taken]
     return Source(more.sql, (*rest, *more.columns[before:]))
+
+
+def _parts(tree: "exp.Expr") -> "Sequence[exp.Expr]":
+    """The parts of ``(a, b)``, or what stands alone."""
+    return tree.expressions if tree.key == "tuple" else [tree]
 
 
 def _wanted(pivot: "exp.Expr") -> "exp.Expr":

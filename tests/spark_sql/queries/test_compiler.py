@@ -226,9 +226,9 @@ def test_time_without_a_zone_is_a_parameter_in_utc_alone():
         ("SELECT * FROM t TABLESAMPLE (30)", "TABLESAMPLE without ROWS"),
         ("SELECT * FROM range(5) TABLESAMPLE (3 ROWS)", "TABLESAMPLE of something other"),
         ("FROM t |> SELECT id", "|>"),
-        ("SELECT * FROM t PIVOT (sum(b) FOR (a, h) IN ((1, 2) AS x))", "several columns"),
+        ("SELECT * FROM t PIVOT (sum(b) FOR (a, h) IN ((1, 2, 3) AS x))", "2 columns for 3 values"),
         ("SELECT * FROM t PIVOT (sum(b) FOR dt IN (DATE'2020-01-01'))", "add AS name"),
-        ("SELECT * FROM t UNPIVOT ((v, w) FOR n IN ((a, b)))", "UNPIVOT of several columns"),
+        ("SELECT * FROM t UNPIVOT ((v, w) FOR n IN ((a, b, h)))", "as many as have names"),
         ("WITH RECURSIVE q MAX RECURSION LEVEL x AS (SELECT 1) SELECT * FROM q", "MAX RECURSION LEVEL"),
         (
             "WITH RECURSIVE q AS (SELECT 1 n UNION ALL SELECT b FROM t WHERE b IN (TABLE q)) SELECT * FROM q",
