@@ -1,6 +1,6 @@
 """Parsing of queries to sqlglot's tree, by the lexical rules of `deltaarrow.spark_sql.syntax`.
 
-``t@v3`` is read as ``t VERSION AS OF 3``, and ``TABLE t`` as ``SELECT * FROM t``.
+``t@v3`` is read as ``t VERSION AS OF 3``, ``TABLE t`` as ``SELECT * FROM t``, and pipes as SELECTs.
 """
 
 import functools
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.queries.pipes import without_pipes
 from deltaarrow.spark_sql.syntax import (
     EXPRESSION_REFUSES,
     expression_dialect,
@@ -44,7 +45,7 @@ class _QueryText:
     is_stored: bool = False
     levels: dict[int, int] = field(default_factory=dict)
     """The greatest levels of recursive queries, by the places of their names in the text."""
-    refused_tokens: frozenset[str] = (EXPRESSION_REFUSES - {"PLACEHOLDER", "PARAMETER", "HINT"}) | {"PIPE_GT"}
+    refused_tokens: frozenset[str] = EXPRESSION_REFUSES - {"PLACEHOLDER", "PARAMETER", "HINT"}
 
     def dialect(self) -> Any:
         return _dialect()
@@ -52,7 +53,7 @@ class _QueryText:
     def prepared(self, tokens: list[Any]) -> list[Any]:
         """The tokens with ``t@v3`` and ``TABLE t`` in other words."""
         found: list[Any] = []
-        tokens = self._without_levels(tokens)
+        tokens = without_pipes(self._without_levels(tokens))
         for place, token in enumerate(tokens):
             kind = token.token_type.name
             if kind == "PARAMETER":
