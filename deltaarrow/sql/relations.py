@@ -1,13 +1,16 @@
 """The tables of a query in Spark's dialect: their columns, and how DuckDB's dialect names them."""
 
+import datetime
 from typing import Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection, unknown_table
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
+from deltaarrow.log.moments import parse_moment
 from deltaarrow.scan import metadata_of
 from deltaarrow.schema import Schema
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
@@ -55,6 +58,8 @@ class NamedRelations:
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
             ensure_points_in_time(snapshot)
+            if travel is not None and travel.timestamp is not None:
+                _ensure_not_later(self._connection.catalog.find(names) or snapshot, travel.timestamp)
             return Relation(f"{written}{_at(travel)}", snapshot.schema, metadata_of(snapshot))
         if travel is not None:
             raise UnsupportedFeatureError(
@@ -89,6 +94,17 @@ class NamedRelations:
     def _columns(self, source: str) -> Schema:
         rows: Any = self._connection.sql(f"SELECT * FROM {source} LIMIT 0", dialect="duckdb")
         return Schema.from_arrow(rows.to_arrow_table().schema)
+
+
+def _ensure_not_later(newest: Snapshot, time: datetime.datetime) -> None:
+    """Refuse a time after the newest version of a table, as delta-spark does."""
+    last = newest.commit_times().timestamp(newest.version)
+    if parse_moment(time) > last:
+        shown = datetime.datetime.fromtimestamp(last / 1000, datetime.UTC).isoformat(" ", "milliseconds")
+        raise VersionNotFoundError(
+            f"[DELTA_TIMESTAMP_GREATER_THAN_COMMIT] {time.isoformat(' ')} is after the newest version of"
+            f" {newest.store.uri}, which is of {shown}: leave out TIMESTAMP AS OF"
+        )
 
 
 def _at(travel: Travel | None) -> str:

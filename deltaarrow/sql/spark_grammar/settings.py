@@ -36,7 +36,7 @@ REFUSED = {  # sqlglot takes some pairs of words for one
     ("MAP",): ("MAP ... USING", _NO_PROGRAM),
     ("REDUCE",): ("REDUCE ... USING", _NO_PROGRAM),
     ("DECLARE",): ("DECLARE VARIABLE", "give the value as a parameter of the statement, such as :name"),
-    ("DROP", "TEMPORARY"): ("DROP TEMPORARY VARIABLE", "there are no session variables"),
+    ("DROP", "TEMPORARY", "VARIABLE"): ("DROP TEMPORARY VARIABLE", "there are no session variables"),
     ("EXECUTE", "IMMEDIATE"): ("EXECUTE IMMEDIATE", "a text that is made while it runs is never run here"),
 }
 """First words of the statement -> its name, and what to do instead."""
