@@ -14,7 +14,7 @@ _IN_SPARK: dict[str, Arity] = {
     **dict.fromkeys(("dense_rank", "percent_rank", "rank"), (0, None)),
     **dict.fromkeys(("hour", "minute", "second"), (1, None)),
     **dict.fromkeys(("explode", "inline", "posexplode"), (0, 1)),
-    **dict.fromkeys(("ceil", "ceiling", "floor", "to_json", "trim", "try_to_date"), (1, 2)),
+    **dict.fromkeys(("ceil", "ceiling", "floor", "schema_of_json", "to_json", "trim", "try_to_date"), (1, 2)),
     **dict.fromkeys(("make_timestamp", "try_make_timestamp"), (1, 7)),
     **dict.fromkeys(("make_timestamp_ltz", "try_make_timestamp_ltz"), (2, 7)),
     **dict.fromkeys(("make_timestamp_ntz", "try_make_timestamp_ntz"), (2, 6)),
