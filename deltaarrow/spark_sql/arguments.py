@@ -21,7 +21,6 @@ _IN_SPARK: dict[str, Arity] = {
     **dict.fromkeys(("from_json", "ilike", "like", "max_by", "min_by", "nth_value"), (2, 3)),
     **dict.fromkeys(("percentile", "regexp_instr"), (2, 3)),
     **dict.fromkeys(("lag", "lead"), (0, 4)),
-    "decode": (2, None),
     "mask": (0, 5),
     "mode": (0, 2),
     "named_struct": (0, 0),

@@ -4,9 +4,11 @@ import string
 
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly
+from deltaarrow.spark_sql.conditionals import case
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_integer, as_long, as_text, literal_text
 from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.operators import compare
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, is_numeric, type_name
 
@@ -61,7 +63,14 @@ def _encoded(operand: Node, name: Node) -> Node:
     return cast(as_text(operand), BINARY)
 
 
-def _decoded(operand: Node, name: Node) -> Node:
+def _decoded(operand: Node, name: Node, *more: Node) -> Node:
+    """``decode(binary, character_set)``, or the result behind the value that equals the operand."""
+    if more:
+        listed = (name, *more)
+        pairs = list(zip(listed[::2], listed[1::2], strict=False))
+        conditions = tuple(compare(operand, each, "IS NOT DISTINCT FROM") for each, _ in pairs)
+        default = listed[-1] if len(listed) % 2 else None
+        return case(conditions, tuple(result for _, result in pairs), default)
     _ensure_utf_8(name, "decode")
     if operand.type not in (BINARY, STRING, VOID):
         raise refused(f"decode of {type_name(operand.type)}")
@@ -225,7 +234,9 @@ FUNCTIONS = (
     Function(("base64",), "text or binary", (1, 1), base64_text),
     Function(("unbase64",), "text", (1, 1), _from_base64),
     Function(("encode",), "text, character_set", (2, 2), _encoded, "UTF-8"),
-    Function(("decode",), "binary, character_set", (2, 2), _decoded, "UTF-8"),
+    Function(
+        ("decode",), "binary, character_set, or value, equal, result, ...", (2, None), _decoded, "UTF-8"
+    ),
     Function(("ascii",), "text", (1, 1), _first_code),
     Function(("chr",), "integer", (1, 1), _character),
     Function(("conv",), "number, base, target", (3, 3), _converted),
