@@ -60,7 +60,9 @@ def element(container: Node, place: Node) -> Node:
 
 
 def field_of(struct: Node, name: str) -> Node:
-    """``struct.field``, by name in any case."""
+    """``struct.field``, by name in any case, and ``map.key``."""
+    if isinstance(struct.type, MapType) and struct.type.key_type == STRING:
+        return element(struct, Constant(name, STRING))
     if not isinstance(struct.type, StructType):
         raise SchemaMismatchError(
             f"[INVALID_EXTRACT_BASE_FIELD_TYPE] a {type_name(struct.type)} has no field {name!r}"

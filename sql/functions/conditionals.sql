@@ -48,3 +48,16 @@ SELECT raise_error('stop');
 
 SELECT IF(true, raise_error('chosen'), 1);
 --! USER_RAISED_EXCEPTION
+
+SELECT decode(2, 1, 'a', 2, 'b', 'c'), decode(5, 1, 'a'), decode(NULL, NULL, 'n', 'c'), decode(X'61', 'UTF-8');
+--| decode(2, 1, a, 2, b, c) string, decode(5, 1, a) string, decode(NULL, NULL, n, c) string, decode(X'61', UTF-8) string
+--| 'b', NULL, 'n', 'a'
+
+SELECT m.a, m.b, m['a'], s.m.k FROM (SELECT map('a', 1) AS m, named_struct('m', map('k', 2)) AS s) AS t WHERE m.a = 1;
+--| a int, b int, m[a] int, k int
+--| 1, NULL, 1, 2
+
+SELECT v.a FROM VALUES 1, 2 AS v(a) ORDER BY a DESC;
+--| a int
+--| 2
+--| 1

@@ -120,6 +120,7 @@ class FromClause:
             case "table":
                 source = self._table(node)
             case "values":
+                node = _with_alias(node)
                 source = self._renamed(self._values(node), node)
             case "lateral":
                 return self._lateral(node, left)
@@ -413,6 +414,22 @@ def values_query(context: Context, node: "exp.Expr", around: Around) -> Query:
     keys = ", ".join(quote_identifier(each.key) for each in columns)
     alias = quote_identifier(context.alias())
     return writer.query(f"SELECT {keys} FROM (VALUES {listed}) AS {alias}({keys})", columns)
+
+
+def _with_alias(node: "exp.Expr") -> "exp.Expr":
+    """``VALUES 1, 2 AS v(a)``; sqlglot takes the alias for one of the last value."""
+    last = node.expressions[-1].expressions[-1:] if node.expressions[-1].key == "tuple" else []
+    if not last or last[0].key != "alias" or len(node.expressions[-1].expressions) > 1:
+        return node
+    from sqlglot import exp
+
+    plain = node.copy()
+    name = plain.expressions[-1].expressions[0]
+    alias = plain.args.get("alias") or exp.TableAlias()
+    alias.set("this", name.args["alias"])
+    plain.expressions[-1].set("expressions", [name.this])
+    plain.set("alias", alias)
+    return plain
 
 
 def _row_of_values(node: "exp.Expr") -> "Sequence[exp.Expr]":
