@@ -6,7 +6,7 @@ is read. For other conditions, DuckDB queries the files that may hold a match.
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,11 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, column_sql, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.scan.footers import read_row_counts
-from deltaarrow.scan.located import naming_damaged_files
+from deltaarrow.scan.located import located_rows, naming_damaged_files
 from deltaarrow.scan.plan import ScanPlan
-from deltaarrow.scan.relation import relation_sql
-from deltaarrow.scan.sql_columns import BeyondDuckDBError
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.schema import Field, PrimitiveType
-from deltaarrow.spark_sql import Condition, evaluation_error
+from deltaarrow.spark_sql import Condition, evaluation_error, provide_kernels
 
 __all__ = ["FileMatches", "count_live_rows", "find_matches", "is_partition_predicate", "matching_files"]
 
@@ -93,28 +91,16 @@ def find_matches(plan: ScanPlan, condition: Condition) -> Iterator[FileMatches]:
     if condition.is_exact and is_partition_predicate(plan, condition.predicate):
         yield from (FileMatches(place, None) for place in matching_files(plan, condition.predicate))
     else:
-        yield from _found_in_files(plan, condition, 0)
+        yield from _found_in_files(plan, condition)
 
 
-def _found_in_files(plan: ScanPlan, condition: Condition, offset: int) -> Iterator[FileMatches]:
-    try:
-        relation = relation_sql(plan, _PARTS, locate=True)
-    except BeyondDuckDBError:
-        # Too many physical schemas for one query; half the files have fewer.
-        half = plan.files.num_rows // 2
-        if not half:
-            raise
-        yield from _found_in_files(replace(plan, files=plan.files.slice(0, half)), condition, offset)
-        yield from _found_in_files(replace(plan, files=plan.files.slice(half)), condition, offset + half)
-        return
+def _found_in_files(plan: ScanPlan, condition: Condition) -> Iterator[FileMatches]:
     found: dict[int, BitMap64] = {}
     with naming_damaged_files(plan), files_cursor(plan.store) as cursor:
-        if relation.parts is not None:
-            source = f"{_PARTS}_source"
-            cursor.register(source, relation.parts)
-            cursor.execute(relation.create_parts(source))
-        where = condition.to_duckdb(column_sql)
-        query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({relation.select}) WHERE {where}"
+        rows = located_rows(cursor, plan, _PARTS)
+        where = condition.to_duckdb(column_sql, has_kernels=True)
+        query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({rows}) WHERE {where}"
+        provide_kernels(cursor, query)
         try:
             for batch in cursor.sql(query).to_arrow_reader():
                 _collect(batch, found)
@@ -123,7 +109,7 @@ def _found_in_files(plan: ScanPlan, condition: Condition, offset: int) -> Iterat
             if raised is None:
                 raise
             raise raised from error
-    yield from (FileMatches(offset + place, positions) for place, positions in found.items())
+    yield from (FileMatches(place, positions) for place, positions in found.items())
 
 
 def _collect(batch: pa.RecordBatch, found: dict[int, BitMap64]) -> None:

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE by parts of variants, with and without deletion vectors."""
+"""Rows that are changed, replaced and read by parts of variants, with and without deletion vectors."""
 
 import pyarrow as pa
 import pytest
@@ -55,3 +55,15 @@ def test_a_part_that_cannot_be_cast_changes_nothing(table):
     with pytest.raises(ConstraintViolationError, match=r"INVALID_VARIANT_CAST.* v:a::int = 1"):
         table.delete("v:a::int = 1")
     assert table.version() == 1
+
+
+def test_rows_to_replace_are_chosen_by_parts_of_variants(table, tmp_path):
+    rows = pa.table({"id": [9], "v": ['{"a": {"b": 7}}']})
+    result = deltaarrow.write_deltalake(tmp_path, rows, mode="overwrite", predicate="v:a.b::int = 7")
+    assert result.num_deleted_rows == 1
+    assert [row for row, _ in rows_of(DeltaTable(tmp_path))] == [1, 2, 3, 9]
+
+
+def test_a_filter_reads_rows_by_parts_of_variants(table):
+    assert table.to_pyarrow_table(filters="v:a.b::int > 1 AND id > 1")["id"].to_pylist() == [4]
+    assert table.to_pyarrow_table(filters="schema_of_variant(v) = 'VOID'")["id"].to_pylist() == [2]
