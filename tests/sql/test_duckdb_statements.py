@@ -63,7 +63,7 @@ def is_alike(expected, found, text):
     return (expected is None) == (found is None)
 
 
-QUICK = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @QUICK
