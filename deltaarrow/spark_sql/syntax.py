@@ -226,6 +226,8 @@ def expression_dialect() -> Any:
                 "EXTRACT": Spark.Parser.FUNCTION_PARSERS["EXTRACT"],
             }
             NO_PAREN_FUNCTIONS: Any = {}  # noqa: RUF012
+            # Else `array(1)[0]` and `CAST(array(1) AS ARRAY<INT>)[0]` are read as `ARRAY[0]`.
+            ARRAY_CONSTRUCTORS: Any = {}  # noqa: RUF012
             NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
                 "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
             }
