@@ -12,6 +12,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 import deltaarrow
 from deltaarrow.catalogs import FileCatalog
+from deltaarrow.errors import TableNotFoundError
 
 __all__ = ["DeltaarrowConnectionManager"]
 
@@ -71,4 +72,6 @@ class DeltaarrowConnectionManager(DuckDBConnectionManager):
             raise
         except Exception as error:
             self.rollback_if_open()
-            raise DbtDatabaseError(str(error)) from error
+            # dbt-duckdb takes these words for a relation that has no columns yet.
+            why = "the relation does not exist: " if isinstance(error, TableNotFoundError) else ""
+            raise DbtDatabaseError(f"{why}{error}") from error
