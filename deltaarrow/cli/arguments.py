@@ -1,34 +1,61 @@
 """Arguments and options that several commands have, the table they name, and the bar of their progress."""
 
 import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from typer.core import TyperCommand
 
+from deltaarrow.cli.output import Format
 from deltaarrow.table import DeltaTable
 
 __all__ = [
-    "AsJson",
     "AtVersion",
+    "DryRun",
+    "OutputFormat",
+    "ResultCommand",
     "StorageOptions",
     "TablePath",
+    "new_commands",
     "open_table",
     "parse_options",
+    "parse_version",
     "progress_bar",
 ]
 
 TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+OutputFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="How the result is printed: as a table on a terminal, elsewhere as tsv, if not given; --json is"
+        " short for --format json.",
+    ),
+]
 StorageOptions = Annotated[
     list[str] | None,
     typer.Option("--storage-option", metavar="KEY=VALUE", help="For the file system; may be repeated."),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; print what would be done.")]
 AtVersion = Annotated[
     str | None,
     typer.Option("--version", metavar="VERSION", help="A version number, or a time in ISO-8601."),
 ]
+
+
+def new_commands(name: str | None = None, summary: str | None = None) -> typer.Typer:
+    """Return an application for the commands of a module: a group of them if it has a name."""
+    return typer.Typer(name=name, help=summary, no_args_is_help=True, rich_markup_mode=None)
+
+
+class ResultCommand(TyperCommand):
+    """A command with ``--format``, which takes ``--json`` for ``--format json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        return super().parse_args(ctx, ["--format=json" if each == "--json" else each for each in args])
 
 
 def parse_options(texts: list[str] | None, name: str = "--storage-option") -> dict[str, str] | None:
@@ -44,17 +71,18 @@ def parse_options(texts: list[str] | None, name: str = "--storage-option") -> di
 
 def open_table(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
     """Return the table that a command was given, at a version or time, with the pairs of its options."""
-    return DeltaTable(path, version=_version(version), storage_options=parse_options(storage_options))
+    return DeltaTable(path, version=parse_version(version), storage_options=parse_options(storage_options))
 
 
-def _version(text: str | None) -> int | datetime.datetime | None:
+def parse_version(text: str | None, name: str = "--version") -> int | datetime.datetime | None:
+    """Return the version or the time that the option `name` of a command was given."""
     try:
         if text is None or text.removeprefix("-").isdecimal():
             return None if text is None else int(text)
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(
-            f"{text!r} is neither a version number nor a time in ISO-8601", param_hint="--version"
+            f"{text!r} is neither a version number nor a time in ISO-8601", param_hint=name
         ) from error
 
 

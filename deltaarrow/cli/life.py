@@ -1,47 +1,43 @@
-"""Commands of a table's life: make, restore, clone and mend it, look it over, drop features, delete it."""
+"""Commands of a table's life: make, restore and clone it, drop features, delete it."""
 
 import dataclasses
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import DownloadColumn, MofNCompleteColumn
-from rich.text import Text
 
 from deltaarrow.cli.arguments import (
-    AsJson,
     AtVersion,
+    DryRun,
+    OutputFormat,
+    ResultCommand,
     StorageOptions,
     TablePath,
+    new_commands,
     open_table,
     parse_options,
     progress_bar,
 )
-from deltaarrow.cli.render import print_json, print_mapping, print_rows, printable
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.render import printable
 from deltaarrow.operations import drop_table, plan_drop
 from deltaarrow.storage import open_store
 from deltaarrow.table import convert_to_deltalake
 
 __all__ = [
-    "analyze",
     "clone",
+    "commands",
     "convert",
     "drop",
     "drop_feature",
     "generate",
-    "life",
-    "repair",
-    "report",
     "restore",
 ]
 
-life = typer.Typer()
-
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; print what would be done.")]
+commands = new_commands()
 
 
-@life.command()
+@commands.command(cls=ResultCommand)
 def convert(
     path: Annotated[str, typer.Argument(metavar="PATH", help="The folder of the files, or its URI.")],
     partition: Annotated[
@@ -68,7 +64,7 @@ def convert(
     ignore: Annotated[bool, typer.Option("--ignore", help="Do nothing if PATH is a table already.")] = False,
     dry_run: DryRun = False,
     storage_option: StorageOptions = None,
-    as_json: AsJson = False,
+    form: OutputFormat = None,
 ) -> None:
     """Make a table of Parquet files or of an Iceberg table, in place; only the footers of files are read."""
     with progress_bar(MofNCompleteColumn()) as bar:
@@ -95,35 +91,16 @@ def convert(
             "columns": [field.name for field in plan.schema.fields],
             "partitionColumns": plan.partition_columns,
         }
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
+    Printer(form).mapping(found)
 
 
-@life.command()
+@commands.command(cls=ResultCommand)
 def generate(path: TablePath, storage_option: StorageOptions = None) -> None:
     """Write symlink manifests, for engines that do not read the Delta log."""
     open_table(path, None, storage_option).generate()
 
 
-@life.command()
-def repair(
-    path: TablePath, dry_run: DryRun = False, storage_option: StorageOptions = None, as_json: AsJson = False
-) -> None:
-    """Remove files from the log that are gone or damaged; their rows are lost."""
-    found = open_table(path, None, storage_option).repair(dry_run)
-    if as_json:
-        print_json(found)
-        return
-    console = Console()
-    rows = [{"file": name, "reason": reason} for name, reason in found["reasons"].items()]
-    if rows:
-        print_rows(console, rows, ["file", "reason"])
-    console.print(Text(f"files that {'would be' if dry_run else 'were'} removed: {len(rows)}"))
-
-
-@life.command()
+@commands.command(cls=ResultCommand)
 def restore(
     path: TablePath,
     version: Annotated[
@@ -137,7 +114,7 @@ def restore(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be restored.")] = False,
     storage_option: StorageOptions = None,
-    as_json: AsJson = False,
+    form: OutputFormat = None,
 ) -> None:
     """Make an older version the newest one again; this can itself be undone."""
     if (version is None) == (timestamp is None):
@@ -147,13 +124,10 @@ def restore(
     found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
     if dry_run:
         found = {"version": found.version, **found.metrics}
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
+    Printer(form).mapping(found)
 
 
-@life.command()
+@commands.command(cls=ResultCommand)
 def clone(
     path: TablePath,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The clone: a folder or a URI.")],
@@ -173,7 +147,7 @@ def clone(
         list[str] | None,
         typer.Option("--target-storage-option", metavar="KEY=VALUE", help="Of the target, if others."),
     ] = None,
-    as_json: AsJson = False,
+    form: OutputFormat = None,
 ) -> None:
     """Make another table of the rows of this one, of the same files or of copies."""
     table = open_table(path, version, storage_option)
@@ -191,67 +165,10 @@ def clone(
         )
     if dry_run:
         found = {"version": found.source.version, "files": found.num_files, "bytes": found.num_bytes}
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
+    Printer(form).mapping(found)
 
 
-@life.command()
-def analyze(
-    path: TablePath,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this column; may be repeated.")
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
-    storage_option: StorageOptions = None,
-    as_json: AsJson = False,
-) -> None:
-    """Compute missing and loose statistics of files; no file is rewritten."""
-    table = open_table(path, None, storage_option)
-    if dry_run:
-        plan = table.analyze(column, predicate=where, full=full, dry_run=True)
-        found = {"files": plan.num_files, "bytes": plan.num_bytes}
-    else:
-        with progress_bar(DownloadColumn()) as bar:
-            examined = bar.add_task("examined", total=None)
-            found = table.analyze(
-                column,
-                predicate=where,
-                full=full,
-                progress=lambda done, total: bar.update(examined, completed=done, total=total),
-            )
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
-
-
-@life.command()
-def report(
-    path: TablePath,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the page here; default: standard output."),
-    ] = None,
-    version: AtVersion = None,
-    storage_option: StorageOptions = None,
-) -> None:
-    """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
-    page = open_table(path, version, storage_option).report()
-    if output is None:
-        print(page, end="")
-    else:
-        Path(output).write_text(page, encoding="utf-8")
-
-
-@life.command()
+@commands.command(cls=ResultCommand)
 def drop_feature(
     path: TablePath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The table feature.")],
@@ -261,7 +178,7 @@ def drop_feature(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
     storage_option: StorageOptions = None,
-    as_json: AsJson = False,
+    form: OutputFormat = None,
 ) -> None:
     """Take a table feature from a table, after removing what uses it."""
     table = open_table(path, None, storage_option)
@@ -283,19 +200,16 @@ def drop_feature(
             "minWriterVersion": left.min_writer_version,
             "features": left.writer_features or [],
         }
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
+    Printer(form).mapping(found)
 
 
-@life.command()
+@commands.command(cls=ResultCommand)
 def drop(
     path: TablePath,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: DryRun = False,
     storage_option: StorageOptions = None,
-    as_json: AsJson = False,
+    form: OutputFormat = None,
 ) -> None:
     """Delete the table with all files in its folder, or go on with a drop that was killed."""
     store = open_store(path, parse_options(storage_option))
@@ -310,10 +224,7 @@ def drop(
                 store, progress=lambda done, total: bar.update(task, completed=done, total=total)
             )
     found = {"dry_run": dry_run, "num_files": plan.num_files, "kept": list(plan.kept)}
-    if as_json:
-        print_json(found)
-    else:
-        print_mapping(Console(), found)
+    Printer(form).mapping(found)
 
 
 def _pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:

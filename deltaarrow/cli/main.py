@@ -2,24 +2,22 @@
 
 import sys
 
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import EXTRAS
 
-try:
-    from deltaarrow.cli import app as application
-except ModuleNotFoundError as error:
-    _missing: str | None = (error.name or "").partition(".")[0]
-    if _missing not in EXTRAS:
-        raise
-else:
-    _missing = None
-
 __all__ = ["main"]
+
+_lazily = lazy_attributes(__name__, {"app": "deltaarrow.cli.app"})
 
 
 def main() -> None:
     """Run the command line in `sys.argv` and exit: 0 done, 1 refused by the engine, 2 wrong usage."""
-    if _missing is not None:
-        extra = EXTRAS[_missing]
-        print(f"error: {_missing} is not installed; run: pip install 'deltaarrow[{extra}]'", file=sys.stderr)
-        raise SystemExit(1)
-    application.app(prog_name="deltaarrow")
+    try:
+        _lazily("app")(prog_name="deltaarrow")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        extra = EXTRAS[missing]
+        print(f"error: {missing} is not installed; run: pip install 'deltaarrow[{extra}]'", file=sys.stderr)
+        raise SystemExit(1) from None

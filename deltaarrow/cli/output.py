@@ -1,9 +1,9 @@
-"""Rows of statements in the formats of ``deltaarrow sql``, written batch by batch."""
+"""Rows in the formats of the commands, written batch by batch."""
 
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
@@ -14,15 +14,23 @@ from rich.text import Text
 from deltaarrow.cli.render import cell_text, json_bytes, print_mapping, print_rows, rows_of
 from deltaarrow.cli.statements import Result
 
-__all__ = ["BINARY", "Format", "show", "write"]
+__all__ = ["BINARY", "Format", "show", "wide_console", "write", "write_rows"]
 
-Format: TypeAlias = Literal["table", "csv", "tsv", "json", "jsonl", "parquet", "arrow"]
+Format: TypeAlias = Literal["table", "tsv", "csv", "json", "jsonl", "ndjson", "parquet", "arrow"]
 
 BINARY = ("parquet", "arrow")
 """Formats that no terminal shows."""
 
 _NARROWEST = 10
 """How many characters of a line a column needs to be read."""
+
+_WIDE = 1 << 16
+
+
+def wide_console() -> Console:
+    """Return standard output for tables, which are folded on a terminal alone."""
+    console = Console()
+    return console if console.is_terminal else Console(width=_WIDE)
 
 
 def show(console: Console, result: Result, limit: int) -> int:
@@ -49,16 +57,6 @@ def show(console: Console, result: Result, limit: int) -> int:
 def write(result: Result, form: Format, target: BinaryIO) -> None:
     """Write all rows in a format other than ``table``."""
     match form:
-        case "csv" | "tsv":
-            _write_csv(result, target, "," if form == "csv" else "\t")
-        case "jsonl":
-            for row in _rows(result):
-                target.write(json_bytes(row) + b"\n")
-        case "json":
-            target.write(b"[")
-            for place, row in enumerate(_rows(result)):
-                target.write((b",\n " if place else b"\n ") + json_bytes(row))
-            target.write(b"\n]\n")
         case "arrow":
             with pa.ipc.new_stream(target, result.schema) as writer:
                 for batch in result.batches:
@@ -68,17 +66,39 @@ def write(result: Result, form: Format, target: BinaryIO) -> None:
                 for batch in result.batches:
                     rows.write_batch(batch)
         case _:
-            raise ValueError(f"{form} is shown, not written")
+            write_rows(result.schema.names, _rows(result), form, target)
     target.flush()
 
 
-def _write_csv(result: Result, target: BinaryIO, separator: str) -> None:
+def write_rows(
+    names: Sequence[str], rows: Iterable[Mapping[str, Any]], form: Format, target: BinaryIO
+) -> None:
+    """Write rows, whose keys are the names, in a format of text other than ``table``."""
+    match form:
+        case "csv" | "tsv":
+            _write_csv(names, rows, target, "," if form == "csv" else "\t")
+        case "jsonl" | "ndjson":
+            for row in rows:
+                target.write(json_bytes(row) + b"\n")
+        case "json":
+            target.write(b"[")
+            for place, row in enumerate(rows):
+                target.write((b",\n " if place else b"\n ") + json_bytes(row))
+            target.write(b"\n]\n")
+        case _:
+            raise ValueError(f"{form} is no format of text that is written")
+
+
+def _write_csv(
+    names: Sequence[str], rows: Iterable[Mapping[str, Any]], target: BinaryIO, separator: str
+) -> None:
     text = io.TextIOWrapper(target, "utf-8", newline="", write_through=True)
     try:
         writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-        writer.writerow(result.schema.names)
-        for row in _rows(result):
-            writer.writerow([None if value is None else cell_text(value) for value in row.values()])
+        writer.writerow(names)
+        for row in rows:
+            values = (row.get(name) for name in names)
+            writer.writerow([None if value is None else cell_text(value) for value in values])
     finally:
         text.detach()
 

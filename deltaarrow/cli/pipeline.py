@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from deltaarrow.cli.arguments import new_commands
 from deltaarrow.cli.render import print_json, print_rows, printable
 from deltaarrow.pipeline import (
     Engine,
@@ -23,16 +24,12 @@ from deltaarrow.pipeline import (
     start_spark,
 )
 
-__all__ = ["pipeline", "run"]
+__all__ = ["commands", "run"]
 
-pipeline = typer.Typer(
-    name="pipeline",
-    help="Scripts of Spark SQL, on Spark or on one node.",
-    no_args_is_help=True,
-)
+commands = new_commands("pipeline", "Scripts of Spark SQL, on Spark or on one node.")
 
 
-@pipeline.command()
+@commands.command()
 def run(
     scripts: Annotated[
         str, typer.Argument(metavar="PATH", help="The scripts: a folder of .sql files, or one of them.")

@@ -3,15 +3,16 @@
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal, get_args
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import StorageOptions, parse_options, progress_bar
-from deltaarrow.cli.output import BINARY, Format, show, write
+from deltaarrow.cli.arguments import ResultCommand, StorageOptions, new_commands, parse_options, progress_bar
+from deltaarrow.cli.output import BINARY, Format, show, wide_console, write
+from deltaarrow.cli.printer import default_format
 from deltaarrow.cli.statements import (
     REFUSALS,
     Result,
@@ -26,14 +27,14 @@ from deltaarrow.engines import Dialect
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
 
-__all__ = ["sql", "statements"]
+__all__ = ["commands", "sql"]
 
-statements = typer.Typer()
+commands = new_commands()
 
 _lazily = lazy_attributes(__name__, {"Shell": "deltaarrow.cli.shell"})
 
 
-@statements.command()
+@commands.command(cls=ResultCommand)
 def sql(
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="A file of statements; - is standard input.")
@@ -42,9 +43,13 @@ def sql(
         list[str] | None, typer.Option("-e", "--execute", metavar="TEXT", help="Statements; may be repeated.")
     ] = None,
     form: Annotated[
-        Format,
-        typer.Option("--format", help="How rows are printed; all but table print the last statement's."),
-    ] = "table",
+        Format | None,
+        typer.Option(
+            "--format",
+            help="How rows are printed: a table on a terminal, elsewhere tsv, or as the name of --output"
+            " tells, if not given. All but table and tsv have the last statement's alone.",
+        ),
+    ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rows to this file.")
     ] = None,
@@ -77,6 +82,7 @@ def sql(
     """Run SQL over Delta tables: of a file, of -e, of standard input, or of a shell."""
     if file is not None and texts:
         raise typer.BadParameter("give a file or -e, not both", param_hint="-e")
+    form = form or (default_format() if output is None else _format_of(output))
     if form == "table" and output is not None:
         raise typer.BadParameter("a table is for people; choose another format", param_hint="--format")
     if form in BINARY and output is None and sys.stdout.isatty():
@@ -111,6 +117,16 @@ def _spark(dialect: Dialect | None, attached: object, catalog: str | None, maste
     return open_spark(master)
 
 
+def _format_of(output: str) -> Format:
+    """The format that the name of a file tells."""
+    suffix = Path(output).suffix.removeprefix(".").lower()
+    for form in get_args(Format):
+        if form == suffix and form != "table":
+            found: Format = form
+            return found
+    raise typer.BadParameter(f"{output} does not tell the format; give --format", param_hint="--output")
+
+
 def _read(file: str | None) -> str:
     return sys.stdin.read() if file in (None, "-") else Path(str(file)).read_text("utf-8")
 
@@ -126,17 +142,20 @@ def _told(bar: Progress) -> Callable[[int, int], None]:
 
 
 class _Printer:
-    """Prints each result as a table, or the last one in another format."""
+    """Prints each result as a table or as tsv, or the last one in another format or in a file."""
 
     def __init__(self, form: Format, output: str | None, limit: int) -> None:
         self._form, self._output, self._limit = form, output, limit
+        self._between = b""
 
     def take(self, result: Result, *, is_last: bool) -> None:
         if self._form == "table":
-            show(Console(), result, self._limit)
-        elif is_last and self._output is None:
+            show(wide_console(), result, self._limit)
+        elif self._output is None and (is_last or self._form == "tsv"):
             target: BinaryIO = sys.stdout.buffer
+            target.write(self._between)
             write(result, self._form, target)
+            self._between = b"\n"
         elif is_last:
             with Path(str(self._output)).open("wb") as file:
                 write(result, self._form, file)

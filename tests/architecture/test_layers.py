@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("engines", "operations"),
     ("verify", "table", "spark"),
     ("sql",),
-    ("pipeline", "cli"),
+    ("pipeline", "cli", "__main__"),
 )
 """The rows of the architecture, lowest first; inside a row a part may use those to its left."""
 

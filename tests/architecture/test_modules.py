@@ -69,7 +69,7 @@ def _functions(node, outer=""):
     """Every function in a tree that is no command, with its name inside the module, as ``Class.method``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            if not any(ast.unparse(each).endswith(".command()") for each in child.decorator_list):
+            if not any(".command(" in ast.unparse(each) for each in child.decorator_list):
                 yield outer + child.name, child
             yield from _functions(child, f"{outer}{child.name}.<locals>.")
         else:

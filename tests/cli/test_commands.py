@@ -59,13 +59,13 @@ def test_explain_tells_the_files_that_are_skipped(path):
 def test_verify_ends_with_the_verdict(path, tmp_path):
     healthy = run("verify", path, "--deep", "--json")
     assert (healthy.exit_code, json.loads(healthy.stdout)["ok"]) == (0, True)
-    assert "version 1: no error" in run("verify", path).stdout
+    assert "version 1: no error" in run("verify", path).stderr
     lost = next((tmp_path / "t").glob("*.parquet"))
     lost.unlink()
     broken = run("verify", path, "--json")
     assert broken.exit_code == 1
     assert [finding["where"] for finding in json.loads(broken.stdout)["findings"]] == [lost.name]
-    assert "errors: 1" in run("verify", path).stdout
+    assert "errors: 1" in run("verify", path, "--format", "table").stdout
 
 
 def test_query_names_the_table_t(path):
@@ -85,14 +85,14 @@ def test_values_json_does_not_know_are_strings(path):
 
 
 def test_text_of_a_table_cannot_paint_the_terminal(path):
-    shown = run("query", path, "select name from t order by id").stdout
+    shown = run("query", path, "select name from t order by id", "--format", "table").stdout
     assert "[bold]b[/bold]" in shown
     assert "\x1b" not in shown
     assert "c\\x1b[31m" in shown
 
 
 def test_long_results_say_how_much_is_shown(path):
-    assert "1 of 3 rows" in run("query", path, "select * from t", "--limit", "1").stdout
+    assert "1 of 3 rows" in run("query", path, "select * from t", "--limit", "1", "--format", "table").stdout
 
 
 def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
@@ -159,12 +159,12 @@ def test_times_that_python_cannot_hold_are_texts(path, sql):
 
 
 def test_people_see_times_and_programs_milliseconds(path):
-    shown = run("detail", path)
+    shown = run("detail", path, "--format", "table")
     assert re.search(r"lastModified +│ 2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d", shown.stdout)
     assert type(json.loads(run("detail", path, "--json").stdout)["lastModified"]) is int
     [file, *_] = json.loads(run("files", path, "--json").stdout)
     assert type(file["modification_time"]) is int
-    assert str(file["modification_time"]) not in run("files", path).stdout
+    assert str(file["modification_time"]) not in run("files", path, "--format", "table").stdout
 
 
 @pytest.mark.parametrize(

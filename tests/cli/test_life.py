@@ -51,9 +51,9 @@ def test_generate_writes_manifests(tmp_path):
 def test_repair_prints_what_is_lost(tmp_path):
     write_deltalake(tmp_path, pa.table({"id": [1]}))
     os.remove(DeltaTable(tmp_path).file_uris()[0])
-    assert "files that would be removed: 1" in run("repair", tmp_path, "--dry-run").stdout
+    assert "files that would be removed: 1" in run("repair", tmp_path, "--dry-run").stderr
     assert list(json.loads(run("repair", tmp_path, "--json").stdout)["reasons"].values()) == ["gone"]
-    assert "files that were removed: 0" in run("repair", tmp_path).stdout
+    assert "files that were removed: 0" in run("repair", tmp_path).stderr
 
 
 def test_drop_asks_first(tmp_path):

@@ -1,0 +1,8 @@
+"""``python -m deltaarrow``: the shell script."""
+
+from deltaarrow.cli.main import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main()

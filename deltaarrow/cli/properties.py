@@ -1,0 +1,66 @@
+"""The commands of ``deltaarrow properties``."""
+
+from typing import Annotated
+
+import typer
+
+from deltaarrow.cli.arguments import (
+    OutputFormat,
+    ResultCommand,
+    StorageOptions,
+    TablePath,
+    new_commands,
+    open_table,
+    parse_options,
+)
+from deltaarrow.cli.printer import Printer
+
+__all__ = ["commands", "get_properties", "set_properties", "unset_properties"]
+
+commands = new_commands("properties", "The properties of a table.")
+
+Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="Names of properties.")]
+
+
+@commands.command("get", cls=ResultCommand)
+def get_properties(
+    path: TablePath,
+    keys: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="Names of properties; all if not given.")
+    ] = None,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Print properties; one that is not set has no value."""
+    found = open_table(path, None, storage_option).metadata().configuration
+    Printer(form).mapping({key: found.get(key) for key in keys} if keys else dict(sorted(found.items())))
+
+
+@commands.command("set", cls=ResultCommand)
+def set_properties(
+    path: TablePath,
+    pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Properties and their values.")],
+    allow_unknown: Annotated[
+        bool, typer.Option("--allow-unknown", help="Take names of delta. that nobody knows.")
+    ] = False,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Set properties in one commit; print its version."""
+    table = open_table(path, None, storage_option)
+    table.alter.set_table_properties(parse_options(pairs, "KEY=VALUE") or {}, not allow_unknown)
+    Printer(form).mapping({"version": table.version()})
+
+
+@commands.command("unset", cls=ResultCommand)
+def unset_properties(
+    path: TablePath,
+    keys: Keys,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Pass over those that are not set.")] = False,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Take properties from the table in one commit; print its version."""
+    table = open_table(path, None, storage_option)
+    table.alter.unset_table_properties(keys, not if_exists)
+    Printer(form).mapping({"version": table.version()})

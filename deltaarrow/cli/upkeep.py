@@ -1,0 +1,181 @@
+"""Commands that keep a table in order: its files, its log and its statistics."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.progress import DownloadColumn, MofNCompleteColumn
+
+from deltaarrow.cli.arguments import (
+    DryRun,
+    OutputFormat,
+    ResultCommand,
+    StorageOptions,
+    TablePath,
+    new_commands,
+    open_table,
+    progress_bar,
+)
+from deltaarrow.cli.printer import Printer
+
+__all__ = ["analyze", "checkpoint", "cleanup", "commands", "optimize", "repair", "vacuum"]
+
+commands = new_commands()
+
+
+@commands.command(cls=ResultCommand)
+def optimize(
+    path: TablePath,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
+    ] = None,
+    target_size: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Of the new files, about; default: as in Spark, 1 GiB."),
+    ] = None,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Rewrite files with deleted rows or dropped columns instead.")
+    ] = False,
+    upgrade_uniform: Annotated[
+        bool,
+        typer.Option(
+            "--upgrade-uniform",
+            help="Bring all files under the rules of Iceberg, version 2, and keep metadata.",
+        ),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rewritten.")] = False,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Rewrite small files, and files with many deleted rows, as fewer and larger ones."""
+    if purge and upgrade_uniform:
+        raise typer.BadParameter("choose one of --purge and --upgrade-uniform", param_hint="--purge")
+    if (purge or upgrade_uniform) and target_size is not None:
+        raise typer.BadParameter("the table's own size of files is kept", param_hint="--target-size")
+    if upgrade_uniform and where is not None:
+        raise typer.BadParameter("--upgrade-uniform is for the whole table", param_hint="--where")
+    optimizer = open_table(path, None, storage_option).optimize
+    run: Any = optimizer.compact
+    given: dict[str, Any] = {"predicate": where, "target_size": target_size}
+    if purge:
+        run, given = optimizer.purge, {"predicate": where}
+    elif upgrade_uniform:
+        run, given = optimizer.upgrade_uniform, {}
+    if dry_run:
+        plan = run(**given, dry_run=True)
+        found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            rewritten = bar.add_task("rewritten", total=None)
+            found = run(
+                **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
+            )
+    Printer(form).mapping(found)
+
+
+@commands.command(cls=ResultCommand)
+def vacuum(
+    path: TablePath,
+    retention_hours: Annotated[
+        float | None,
+        typer.Option(min=0, help="How long removed files stay; what the table says if not given."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only list what would be deleted.")] = True,
+    full: Annotated[bool, typer.Option("--full", help="List the storage, not only the log.")] = False,
+    lite: Annotated[
+        bool, typer.Option("--lite", help="Go by the log, and refuse if it does not tell all.")
+    ] = False,
+    keep_version: Annotated[
+        list[int] | None, typer.Option(min=0, metavar="VERSION", help="Keep its files; may be repeated.")
+    ] = None,
+    enforce_retention: Annotated[
+        bool, typer.Option(help="Refuse a retention that is shorter than the table's.")
+    ] = True,
+    parallelism: Annotated[int | None, typer.Option(min=1, help="Threads that delete.")] = None,
+    report: Annotated[bool, typer.Option("--report", help="Print why each file goes or stays.")] = False,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Delete files that no version within the retention needs; lists them unless --no-dry-run is given."""
+    table = open_table(path, None, storage_option)
+    options: dict[str, Any] = {"full": full, "lite": lite, "keep_versions": keep_version}
+    if report:
+        found = table.vacuum_report(retention_hours, dry_run, enforce_retention, **options)
+        columns = ["path", "size", "modification_time", "is_deleted", "reason"]
+        failed = found.num_rows > found["error"].null_count
+        Printer(form).table(found, [*columns, "error"] if failed else columns)
+        return
+    with progress_bar(MofNCompleteColumn()) as progress:
+        task = progress.add_task("files deleted", total=None, visible=not dry_run)
+        gone = table.vacuum(
+            retention_hours,
+            dry_run,
+            enforce_retention,
+            **options,
+            parallelism=parallelism,
+            progress=lambda deleted, of: progress.update(task, completed=deleted, total=of),
+        )
+    printer = Printer(form)
+    if dry_run or not printer.is_for_people:
+        document = {"dry_run": dry_run, "files": gone}
+        printer.rows([{"path": name} for name in gone], ["path"], document=document)
+    printer.said(f"files that {'would be' if dry_run else 'were'} deleted: {len(gone)}")
+
+
+@commands.command(cls=ResultCommand)
+def analyze(
+    path: TablePath,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column; may be repeated.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
+    storage_option: StorageOptions = None,
+    form: OutputFormat = None,
+) -> None:
+    """Compute missing and loose statistics of files; no file is rewritten."""
+    table = open_table(path, None, storage_option)
+    if dry_run:
+        plan = table.analyze(column, predicate=where, full=full, dry_run=True)
+        found = {"files": plan.num_files, "bytes": plan.num_bytes}
+    else:
+        with progress_bar(DownloadColumn()) as bar:
+            examined = bar.add_task("examined", total=None)
+            found = table.analyze(
+                column,
+                predicate=where,
+                full=full,
+                progress=lambda done, total: bar.update(examined, completed=done, total=total),
+            )
+    Printer(form).mapping(found)
+
+
+@commands.command(cls=ResultCommand)
+def repair(
+    path: TablePath, dry_run: DryRun = False, storage_option: StorageOptions = None, form: OutputFormat = None
+) -> None:
+    """Remove files from the log that are gone or damaged; their rows are lost."""
+    found = open_table(path, None, storage_option).repair(dry_run)
+    rows = [{"file": name, "reason": reason} for name, reason in found["reasons"].items()]
+    printer = Printer(form)
+    if rows or not printer.is_for_people:
+        printer.rows(rows, ["file", "reason"], document=found)
+    printer.said(f"files that {'would be' if dry_run else 'were'} removed: {len(rows)}")
+
+
+@commands.command(cls=ResultCommand)
+def checkpoint(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
+    """Write a checkpoint of the newest version, from which tables open faster."""
+    table = open_table(path, None, storage_option)
+    table.create_checkpoint()
+    Printer(form).mapping({"version": table.version()})
+
+
+@commands.command(cls=ResultCommand)
+def cleanup(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
+    """Delete log files that are older than the table keeps its log."""
+    open_table(path, None, storage_option).cleanup_metadata()
