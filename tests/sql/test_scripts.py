@@ -58,6 +58,10 @@ def test_every_kind_of_statement_is_in_a_script():
     assert wanted - found == set()
 
 
+def test_every_kind_has_statements_of_its_own():
+    assert len({kind.statement for kind in KINDS}) == len(KINDS)
+
+
 def statement_kind(text):
     """The name of the kind of a statement; None for a query, and for what is no statement."""
     try:

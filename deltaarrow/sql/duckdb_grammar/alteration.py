@@ -14,6 +14,7 @@ from deltaarrow.sql.statements.alteration import (
     AddColumns,
     AlterIfExists,
     ChangeColumns,
+    CommentColumn,
     DropColumns,
     RenameColumn,
     RenameTable,
@@ -45,7 +46,7 @@ def parse_duckdb_alter_table(words: Words) -> Any:
     return AlterIfExists(table, found) if if_exists else found
 
 
-def parse_comment_on_column(words: Words) -> ChangeColumns:
+def parse_comment_on_column(words: Words) -> CommentColumn:
     """Read a COMMENT ON COLUMN.
 
     >>> parse_comment_on_column(Words("COMMENT ON COLUMN lake.t.a IS 'x'", "duckdb")).table.text
@@ -56,7 +57,7 @@ def parse_comment_on_column(words: Words) -> ChangeColumns:
     words.expect("IS")
     comment = "" if words.take("NULL") else words.string("a comment")
     words.expect_end()
-    return ChangeColumns(TableName(path.parts[:-1]), {quoted(path.parts[-1]): ColumnChange(comment=comment)})
+    return CommentColumn(TableName(path.parts[:-1]), {quoted(path.parts[-1]): ColumnChange(comment=comment)})
 
 
 def commented_table(words: Words) -> TableName:

@@ -15,6 +15,7 @@ __all__ = [
     "AlterIfExists",
     "ChangeColumns",
     "ClusterBy",
+    "CommentColumn",
     "DropColumns",
     "DropConstraint",
     "DropFeature",
@@ -69,6 +70,10 @@ class ChangeColumns:
 
     table: TableName
     changes: Mapping[str, ColumnChange]
+
+
+class CommentColumn(ChangeColumns):
+    """``COMMENT ON COLUMN table.column IS comment``."""
 
 
 @dataclass(frozen=True)
