@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.errors import DeltaError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.schema.keys import (
     CHAR_TYPE_KEY,
@@ -37,6 +38,7 @@ __all__ = [
     "default_text",
     "ensure_no_key",
     "parse_column_options",
+    "parse_schema",
     "parse_type",
     "spark_type_name",
 ]
@@ -132,6 +134,24 @@ def parse_type(words: Words, dialect: Literal["duckdb", "spark"] | None = None) 
     'array<struct<a:int,b:timestamp>>'
     """
     return _Types(words, dialect or words.dialect).read()
+
+
+def parse_schema(text: str, *kinds: type[DataType]) -> DataType | None:
+    """Return the type of one of the kinds that a text means: the type, or the fields of a struct.
+
+    >>> parse_schema("a INT, b STRING", StructType).names
+    ['a', 'b']
+    """
+    for each in (text, f"STRUCT<{text}>"):
+        words = Words(each)
+        try:
+            found, _ = parse_type(words)
+            words.expect_end()
+        except DeltaError:
+            continue
+        if isinstance(found, kinds):
+            return found
+    return None
 
 
 def declared_columns(words: Words) -> list[DeclaredColumn]:

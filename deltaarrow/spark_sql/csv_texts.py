@@ -6,17 +6,15 @@ unsupported. A value that is none of its type is NULL.
 
 import re
 
-from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.coercion import exactly
-from deltaarrow.spark_sql.column_ddl import parse_type
+from deltaarrow.spark_sql.column_ddl import parse_schema
 from deltaarrow.spark_sql.forms import given, java_text, let
 from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.inferred_types import written
 from deltaarrow.spark_sql.json_texts import timestamp_text
 from deltaarrow.spark_sql.nested import member
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, escaped, refused
-from deltaarrow.spark_sql.statement_text import Words
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -102,17 +100,10 @@ def _read(operand: Node, schema: Node) -> Node:
 
 
 def _schema(text: str) -> StructType:
-    """The struct that a schema means: one that is named, or its fields."""
-    for each in (text, f"STRUCT<{text}>"):
-        words = Words(each)
-        try:
-            found, _ = parse_type(words)
-            words.expect_end()
-        except DeltaError:
-            continue
-        if isinstance(found, StructType) and found.fields:
-            return found
-    raise refused(f"from_csv to {text!r}")
+    found = parse_schema(text, StructType)
+    if not isinstance(found, StructType) or not found.fields:
+        raise refused(f"from_csv to {text!r}")
+    return found
 
 
 def _value(part: str, data_type: DataType) -> str:

@@ -5,16 +5,14 @@ array or a value of a map all of that array or map.
 """
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.errors import DeltaError
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.coercion import exactly
-from deltaarrow.spark_sql.column_ddl import parse_type
+from deltaarrow.spark_sql.column_ddl import parse_schema
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import Function, literal_text
 from deltaarrow.spark_sql.inferred_types import schema_of_json
 from deltaarrow.spark_sql.json_texts import NOT_JSON, ODD, UNSURE, over_document, shown_json
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, escaped, refused
-from deltaarrow.spark_sql.statement_text import Words
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DATE,
@@ -60,18 +58,11 @@ def _read(operand: Node, schema: Node) -> Node:
 
 
 def _schema(text: str) -> DataType:
-    """The type that a schema means: a type, or the fields of a struct."""
-    for each in (text, f"STRUCT<{text}>"):
-        words = Words(each)
-        try:
-            found, _ = parse_type(words)
-            words.expect_end()
-        except DeltaError:
-            continue
-        if isinstance(found, ArrayType | MapType | StructType):
-            _ensure_readable(found)
-            return found
-    raise refused(f"from_json to {text!r}")
+    found = parse_schema(text, ArrayType, MapType, StructType)
+    if found is None:
+        raise refused(f"from_json to {text!r}")
+    _ensure_readable(found)
+    return found
 
 
 def _ensure_readable(data_type: DataType) -> None:
