@@ -1,4 +1,4 @@
-"""``python -m deltaarrow``: the shell script."""
+"""Runs the shell script when Python is told to run the package."""
 
 from deltaarrow.cli.main import main
 

@@ -47,6 +47,7 @@ ONE_COLUMN = [
     *(f"{name}(DISTINCT {column})" for name in ("sum", "avg", "count", "max") for column in ("i", "m", "d")),
     *("count()", "count(i, s)", "count(DISTINCT i, s)", "count(a)", "sum(i + 1)", "sum(100 div i)"),
     *("percentile(i, 0.3)", "percentile(d, 0.5)", "percentile(m, array(0.0, 0.25, 1.0))"),
+    *("percentile_approx(i, 0.3)", "approx_percentile(m, array(0.25, 1.0), 100)"),
     *("max_by(s, r)", "max_by(i, dt)", "min_by(s, d)", "min_by(a, r)", "mode(g)", "mode(i)"),
     *("max(a)", "min(a)", "min_by(s, struct(i, r))"),
     *("first(s)", "first(s, true)", "first_value(i)", "any_value(g)", "last(s)", "last(s, true)"),
