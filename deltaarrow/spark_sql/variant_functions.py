@@ -77,7 +77,8 @@ def variant_part(*operands: Node) -> Node:
     column, path, wanted = operands
     data_type = _wanted(wanted)
     if not isinstance(data_type, PrimitiveType) or data_type == VARIANT:
-        raise refused("variant_get of the type 'variant'")
+        spelled = literal_text(wanted, "the type of variant_get")
+        raise refused(f"variant_get of the type {spelled!r} in a condition that chooses files")
     if not isinstance(column, ColumnRef) or column.type != VARIANT:
         raise refused("variant_get of something other than a variant column")
     text = Constant(literal_text(path, "the path of variant_get"), STRING)
