@@ -3,6 +3,7 @@
 Rows are read twice: the columns of the curve alone, for a sample of their values, then all columns.
 """
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from deltaarrow.operations.optimize.ranges import sampled_keys
 from deltaarrow.operations.optimize.rewrite_task import RewrittenBin
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.futures import finished_after_all
-from deltaarrow.scan import BatchReader, FileTask, TableLayout
+from deltaarrow.scan import BatchReader, FileTask, TableLayout, columns_of_few_texts
 from deltaarrow.storage import decode_path
 from deltaarrow.write import WritePlan, write_files
 
@@ -88,11 +89,18 @@ class SortTask:
         sample = BatchReader(self.layout, columns).read(self.tasks)
         keys = sampled_keys(sample, self.sorting.paths, self.sorting.curve)
         with RowSorter(self.sorting.limits) as sorter:
-            for batch in live_rows(self.layout, self.write_plan.hidden_columns, self.tasks):
+            hidden, encoded = self.write_plan.hidden_columns, self._encoded
+            for batch in live_rows(self.layout, hidden, self.tasks, encoded=encoded):
                 sorter.add(batch, keys.of(batch))
             files = sorter.parts(self._num_files, self.threads)
             added = self._written(sorter, files, clock)
         return RewrittenBin(tuple(added), self.bin.places, None)
+
+    @functools.cached_property
+    def _encoded(self) -> frozenset[str]:
+        """The text columns that are sorted and written as dictionary arrays; none of the curve's."""
+        found = columns_of_few_texts(self.layout, self.tasks[0])
+        return found - {path[0] for path in self.sorting.paths}
 
     @property
     def _num_files(self) -> int:
@@ -100,7 +108,7 @@ class SortTask:
 
     def _written(self, sorter: RowSorter, files: Sequence[Sequence[Part]], clock: Clock) -> list[AddFile]:
         tags = {**(self.write_plan.file_tags or {}), **self.sorting.new_tags()}
-        plan = replace(self.write_plan, file_tags=tags)
+        plan = replace(self.write_plan, file_tags=tags, encoded_columns=self._encoded)
 
         def write(parts: Sequence[Part]) -> list[AddFile]:
             rows = itertools.chain.from_iterable(map(sorter.read, parts))

@@ -138,3 +138,23 @@ def test_rows_and_statistics_are_those_of_a_new_table(tmp_path_factory, files, m
     assert {name: old[name] for name in ("num_records", "min", "max", "null_count")} == {
         name: new[name] for name in ("num_records", "min", "max", "null_count")
     }
+
+
+@pytest.mark.parametrize("memory_limit", [None, "16MB"])
+def test_sorted_files_have_the_texts_and_bounds_of_their_rows(tmp_path, memory_limit):
+    """Each old file has a dictionary of its own, and each new one values of all of them."""
+    for values in (["a", "b", None], ["b", "z"], [None, "m", "a", "y"]):
+        rows = pa.table({"t": few(values, 40_000), "x": pa.array([n * 7919 % 40_000 for n in range(40_000)])})
+        write_deltalake(tmp_path, rows, mode="append")
+    table = DeltaTable(tmp_path)
+    before = sorted(map(str, table.to_pyarrow_table().to_pylist()))
+    assert encoded_columns(table) == {"t"}
+    table.optimize.z_order(["x"], target_size=100_000, memory_limit=memory_limit)
+    files = DeltaTable(tmp_path).get_add_actions().to_pylist()
+    assert len(files) > 1
+    assert sorted(map(str, DeltaTable(tmp_path).to_pyarrow_table().to_pylist())) == before
+    for file in files:
+        texts = pq.read_table(tmp_path / file["path"])["t"].to_pylist()
+        given = [text for text in texts if text is not None]
+        found = (file["min"]["t"], file["max"]["t"], file["null_count"]["t"])
+        assert found == (min(given), max(given), texts.count(None))

@@ -117,7 +117,8 @@ def test_whoever_is_killed_leaves_the_rows_and_the_next_one_goes_on(tmp_path, mo
         live = {os.path.relpath(uri, path) for uri in DeltaTable(path).file_uris()}
         assert files_on_disk(path) == live
         assert DeltaTable(path).version() == before + 2
-    assert outcomes == sorted(outcomes) and set(outcomes) == {*range(work.commits + 1)}
+    # The next files are rewritten while a commit is made, so the call that fails may come before or after it.
+    assert (outcomes[0], outcomes[-1]) == (0, work.commits) and set(outcomes) == {*range(work.commits + 1)}
 
 
 @works(IN_ORDER, ANEW)
