@@ -3,7 +3,6 @@
 Rows are read twice: the columns of the curve alone, for a sample of their values, then all columns.
 """
 
-import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -89,15 +88,15 @@ class SortTask:
         sample = BatchReader(self.layout, columns).read(self.tasks)
         keys = sampled_keys(sample, self.sorting.paths, self.sorting.curve)
         with RowSorter(self.sorting.limits) as sorter:
-            hidden, encoded = self.write_plan.hidden_columns, self._encoded
+            hidden, encoded = self.write_plan.hidden_columns, self._columns_of_few_texts()
             for batch in live_rows(self.layout, hidden, self.tasks, encoded=encoded):
                 sorter.add(batch, keys.of(batch))
             files = sorter.parts(self._num_files, self.threads)
-            added = self._written(sorter, files, clock)
+            plan = replace(self.write_plan, encoded_columns=encoded)
+            added = self._written(sorter, files, plan, clock)
         return RewrittenBin(tuple(added), self.bin.places, None)
 
-    @functools.cached_property
-    def _encoded(self) -> frozenset[str]:
+    def _columns_of_few_texts(self) -> frozenset[str]:
         """The text columns that are sorted and written as dictionary arrays; none of the curve's."""
         found = columns_of_few_texts(self.layout, self.tasks[0])
         return found - {path[0] for path in self.sorting.paths}
@@ -106,9 +105,10 @@ class SortTask:
     def _num_files(self) -> int:
         return max(1, round(sum(map(live_size, self.tasks)) / self.sorting.target_size))
 
-    def _written(self, sorter: RowSorter, files: Sequence[Sequence[Part]], clock: Clock) -> list[AddFile]:
-        tags = {**(self.write_plan.file_tags or {}), **self.sorting.new_tags()}
-        plan = replace(self.write_plan, file_tags=tags, encoded_columns=self._encoded)
+    def _written(
+        self, sorter: RowSorter, files: Sequence[Sequence[Part]], plan: WritePlan, clock: Clock
+    ) -> list[AddFile]:
+        plan = replace(plan, file_tags={**(plan.file_tags or {}), **self.sorting.new_tags()})
 
         def write(parts: Sequence[Part]) -> list[AddFile]:
             rows = itertools.chain.from_iterable(map(sorter.read, parts))

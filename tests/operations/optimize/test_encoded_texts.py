@@ -140,7 +140,7 @@ def test_rows_and_statistics_are_those_of_a_new_table(tmp_path_factory, files, m
     }
 
 
-@pytest.mark.parametrize("memory_limit", [None, "16MB"])
+@pytest.mark.parametrize("memory_limit", [None, "2MB"])
 def test_sorted_files_have_the_texts_and_bounds_of_their_rows(tmp_path, memory_limit):
     """Each old file has a dictionary of its own, and each new one values of all of them."""
     for values in (["a", "b", None], ["b", "z"], [None, "m", "a", "y"]):
