@@ -1,7 +1,9 @@
 """Arguments and options that several commands have, the table they name, and the bar of their progress."""
 
+import contextlib
 import datetime
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -15,6 +17,7 @@ __all__ = [
     "AtVersion",
     "DryRun",
     "OutputFormat",
+    "Progressed",
     "ResultCommand",
     "StorageOptions",
     "TablePath",
@@ -23,7 +26,11 @@ __all__ = [
     "parse_options",
     "parse_version",
     "progress_bar",
+    "progress_shown",
 ]
+
+Progressed: TypeAlias = Callable[[int, int], None]
+"""Is told how much of some work is done, and of how much."""
 
 TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
 OutputFormat = Annotated[
@@ -91,3 +98,17 @@ def progress_bar(count: ProgressColumn) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
     screen = Console(stderr=True)
     return Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
+
+
+@contextlib.contextmanager
+def progress_shown(what: str, count: ProgressColumn, *, visible: bool = True) -> Iterator[Progressed]:
+    """Show a `progress_bar` inside a ``with`` block, and give the function that is told the progress.
+
+    Args:
+        what: stands beside the bar.
+        count: shows the numbers that the function is told.
+        visible: whether there is work to show.
+    """
+    with progress_bar(count) as bar:
+        task = bar.add_task(what, total=None, visible=visible)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -16,7 +16,7 @@ from deltaarrow.cli.arguments import (
     new_commands,
     open_table,
     parse_options,
-    progress_bar,
+    progress_shown,
 )
 from deltaarrow.cli.printer import Printer
 from deltaarrow.cli.render import printable
@@ -67,8 +67,7 @@ def convert(
     form: OutputFormat = None,
 ) -> None:
     """Make a table of Parquet files or of an Iceberg table, in place; only the footers of files are read."""
-    with progress_bar(MofNCompleteColumn()) as bar:
-        task = bar.add_task("footers read", total=None)
+    with progress_shown("footers read", MofNCompleteColumn()) as told:
         plan = convert_to_deltalake(
             path,
             mode="ignore" if ignore else "error",
@@ -80,7 +79,7 @@ def convert(
             iceberg_metadata=iceberg_metadata,
             collect_stats=statistics,
             dry_run=dry_run,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=told,
         )
     found: dict[str, Any] = {"converted": plan is not None and not dry_run}
     if plan is not None:
@@ -151,8 +150,7 @@ def clone(
 ) -> None:
     """Make another table of the rows of this one, of the same files or of copies."""
     table = open_table(path, version, storage_option)
-    with progress_bar(DownloadColumn()) as bar:
-        copied = bar.add_task("copied", total=None, visible=deep and not dry_run)
+    with progress_shown("copied", DownloadColumn(), visible=deep and not dry_run) as told:
         found: Any = table.clone(
             target,
             shallow=not deep,
@@ -160,7 +158,7 @@ def clone(
             properties=parse_options(table_property, "--property"),
             storage_options=parse_options(target_storage_option, "--target-storage-option"),
             parallelism=parallelism,
-            progress=lambda done, total: bar.update(copied, completed=done, total=total),
+            progress=told,
             dry_run=dry_run,
         )
     if dry_run:
@@ -186,12 +184,11 @@ def drop_feature(
         plan = table.alter.drop_feature(name, truncate_history, dry_run=True)
         found: dict[str, Any] = {} if plan is None else dataclasses.asdict(plan)
     else:
-        with progress_bar(DownloadColumn()) as bar:
-            rewritten = bar.add_task("rewritten", total=None)
+        with progress_shown("rewritten", DownloadColumn()) as told:
             table.alter.drop_feature(
                 name,
                 truncate_history,
-                progress=lambda done, total: bar.update(rewritten, completed=done, total=total),
+                progress=told,
             )
         left = table.protocol()
         found = {
@@ -218,11 +215,8 @@ def drop(
         asked = f"Delete the table {printable(store.uri)} and all {plan.num_files} files in its folder?"
         if not yes and not typer.confirm(asked, err=True):
             raise typer.Exit(1)
-        with progress_bar(MofNCompleteColumn()) as bar:
-            task = bar.add_task("files deleted", total=None)
-            plan = drop_table(
-                store, progress=lambda done, total: bar.update(task, completed=done, total=total)
-            )
+        with progress_shown("files deleted", MofNCompleteColumn()) as told:
+            plan = drop_table(store, progress=told)
     found = {"dry_run": dry_run, "num_files": plan.num_files, "kept": list(plan.kept)}
     Printer(form).mapping(found)
 

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import new_commands
+from deltaarrow.cli.arguments import new_commands, progress_bar
 from deltaarrow.cli.render import print_json, print_rows, printable
 from deltaarrow.pipeline import (
     Engine,
@@ -91,9 +91,7 @@ def _run(
 ) -> list[StepReport]:
     """Run the scripts once, with a bar of progress, and show the report on each as it comes."""
     reports: list[StepReport] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    screen = Console(stderr=True)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as progress:
+    with progress_bar(MofNCompleteColumn()) as progress:
         task = progress.add_task("")
         steps = run_scripts(
             engine,

@@ -13,7 +13,7 @@ from deltaarrow.cli.arguments import (
     TablePath,
     new_commands,
     open_table,
-    progress_bar,
+    progress_shown,
 )
 from deltaarrow.cli.printer import Printer
 
@@ -64,11 +64,8 @@ def optimize(
         plan = run(**given, dry_run=True)
         found = {"files": plan.num_files, "bytes": plan.num_bytes, "newFiles": len(plan.bins)}
     else:
-        with progress_bar(DownloadColumn()) as bar:
-            rewritten = bar.add_task("rewritten", total=None)
-            found = run(
-                **given, progress=lambda done, total: bar.update(rewritten, completed=done, total=total)
-            )
+        with progress_shown("rewritten", DownloadColumn()) as told:
+            found = run(**given, progress=told)
     Printer(form).mapping(found)
 
 
@@ -104,15 +101,14 @@ def vacuum(
         failed = found.num_rows > found["error"].null_count
         Printer(form).table(found, [*columns, "error"] if failed else columns)
         return
-    with progress_bar(MofNCompleteColumn()) as progress:
-        task = progress.add_task("files deleted", total=None, visible=not dry_run)
+    with progress_shown("files deleted", MofNCompleteColumn(), visible=not dry_run) as told:
         gone = table.vacuum(
             retention_hours,
             dry_run,
             enforce_retention,
             **options,
             parallelism=parallelism,
-            progress=lambda deleted, of: progress.update(task, completed=deleted, total=of),
+            progress=told,
         )
     printer = Printer(form)
     if dry_run or not printer.is_for_people:
@@ -143,13 +139,12 @@ def analyze(
         plan = table.analyze(column, predicate=where, full=full, dry_run=True)
         found = {"files": plan.num_files, "bytes": plan.num_bytes}
     else:
-        with progress_bar(DownloadColumn()) as bar:
-            examined = bar.add_task("examined", total=None)
+        with progress_shown("examined", DownloadColumn()) as told:
             found = table.analyze(
                 column,
                 predicate=where,
                 full=full,
-                progress=lambda done, total: bar.update(examined, completed=done, total=total),
+                progress=told,
             )
     Printer(form).mapping(found)
 
