@@ -59,7 +59,7 @@ def cases(scale: Scale) -> list[Case]:
         lineitem_dataset(rows, _MERGED_FILES, rows // 60),
         {OURS: _merging(_merge_by_sql), "deltaarrow, by methods": _merging(_merge_by_methods)},
         describe_rows,
-        targets=(Target("deltaarrow, by methods", 1.25),),
+        targets=(Target("deltaarrow, by methods", 1.05),),
     )
     pipeline = Case(
         f"pipeline_{short(events)}_events",
