@@ -312,6 +312,8 @@ def _listed(rows: Rows, operand: Node, separator: Node | None = None) -> Node:
         keys = rows.order
     elif operand.type != STRING and rows.order:
         raise refused("listagg of DISTINCT numbers in an order")
+    # A constant orders nothing, and DuckDB refuses one that is not a number.
+    keys = tuple(each for each in keys if not isinstance(each.node, Constant))
     order = made.order(keys)
     if rows.distinct and order:
         order = " ORDER BY " + ", ".join(each.sql(0) for each in keys)

@@ -32,6 +32,10 @@ SELECT listagg(id, '-') WITHIN GROUP (ORDER BY id DESC) AS ids, string_agg(id, '
 --| ids string, others string
 --| '6-5-4-3-2-1', '1,2,3,4,5,6'
 
+SELECT listagg('it''s', ';') WITHIN GROUP (ORDER BY 'it''s') AS same, listagg(a, ';') WITHIN GROUP (ORDER BY NULL, a DESC) AS others FROM VALUES ('p'), ('q') AS t(a);
+--| same string, others string
+--| 'it\'s;it\'s', 'q;p'
+
 SELECT percentile_approx(c, 0.5), percentile_approx(c, array(0, 0.25, 0.5, 0.75, 1)) AS parts, approx_percentile(c, 0.5, 100), percentile_approx(c, 0.00001) AS least, percentile_approx(DISTINCT c, 0.5) AS middle FROM VALUES (1), (2), (2), (2), (3), (10), (NULL) AS t(c);
 --| percentile_approx(c, 0.5, 10000) int, parts array<int>, approx_percentile(c, 0.5, 100) int, least int, middle int
 --| 2, [1, 2, 2, 3, 10], 2, 1, 2
