@@ -11,9 +11,9 @@ CONSTANT = re.compile(r"_[A-Z]\w*|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 """A name of a constant, or of a private class."""
 
 
-@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: str(path.relative_to(TESTS)))
-def test_no_constant_is_replaced(path):
-    assert [*_patched_constants(path.read_text())] == []
+def test_no_constant_is_replaced():
+    texts = {path.relative_to(TESTS): path.read_text() for path in sorted(TESTS.rglob("*.py"))}
+    assert [(str(path), each) for path, text in texts.items() for each in _patched_constants(text)] == []
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,11 @@ class Module:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def imports(self) -> list[Import]:
         """The imports of the package's own modules, absolute names; relative ones are resolved."""
         found = []
@@ -59,10 +64,9 @@ class Module:
     @cached_property
     def lazy_imports(self) -> list[Import]:
         """The modules of the package that are named in texts, to be imported at their first use."""
-        texts = (node for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
-        return [
-            Import(node.value, node.lineno, False) for node in texts if node.value in _names() - {PACKAGE}
-        ]
+        texts = (node for node in self.nodes if isinstance(node, ast.Constant))
+        named = _names() - {PACKAGE}
+        return [Import(node.value, node.lineno, False) for node in texts if node.value in named]
 
     def _targets(self, node: ast.Import | ast.ImportFrom) -> list[str]:
         if isinstance(node, ast.Import):
