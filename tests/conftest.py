@@ -1,10 +1,15 @@
 """Fixtures and rules for all tests: the Spark session on demand, and which tests CI may skip."""
 
+import atexit
 import gc
 import os
 import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -43,15 +48,28 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to collect garbage, but not among the tests and modules: they are many, and stay to the end."""
-    gc.enable()
-    gc.collect()
+    """Begin to collect garbage, but not among the tests and modules: they are many, and stay to the end.
+
+    Only where the interpreter ends do libraries look whether all of theirs is freed.
+    """
     gc.freeze()
+    gc.enable()
+    atexit.register(gc.unfreeze)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let libraries end in order that look whether all of theirs is freed."""
-    gc.unfreeze()
+class _Examples:
+    """Leaves modules without examples to other collectors: to search all their docstrings takes seconds."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[Any], list[Any]]:
+        found = yield
+        is_shown = any(isinstance(each, DoctestModule) for each in found) and ">>> " in file_path.read_text()
+        return [each for each in found if is_shown or not isinstance(each, DoctestModule)]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the rule hold outside this folder, too."""
+    config.pluginmanager.register(_Examples())
 
 
 @pytest.hookimpl(tryfirst=True)

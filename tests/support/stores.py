@@ -1,11 +1,13 @@
 """Every kind of store, with a way to put files into it from outside: the fixture `place`."""
 
+import faulthandler
 import itertools
 import logging
 import os
 import pickle
 import select
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,14 +109,19 @@ def _put(filesystem: Any, root: str) -> Callable[[str, bytes], None]:
     return lambda name, data: filesystem.pipe_file(f"{root}/{name}", data)
 
 
-def fork(function: Callable[[], Any], seconds: float = 30) -> Any:
-    """What `function` returns, or raises, in a forked child of this process."""
+def fork(function: Callable[[], Any], seconds: float = 300) -> Any:
+    """What `function` returns, or raises, in a forked child of this process.
+
+    A child that waits for what no thread of it will do prints where its threads stand. The time is long, as
+    a child gets little of it on a machine that has much else to do.
+    """
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         # Newer Pythons warn of threads that a child does not have. That is what is tested.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
+        faulthandler.dump_traceback_later(seconds - 1, file=sys.__stderr__)
         try:
             result = pickle.dumps((True, function()))
         except BaseException as error:
