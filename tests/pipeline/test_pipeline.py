@@ -79,7 +79,24 @@ def told(table):
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("batches", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_spark_and_one_node_make_the_same_silver_and_one_node_makes_gold_of_it(spark, tmp_path):
+    lakes = {"spark": (SparkEngine(spark), tmp_path / "s"), "one node": (OneNodeEngine(), tmp_path / "n")}
+    found = {}
+    for name, (engine, lake) in lakes.items():
+        variables = {"lake": lake, "events": EVENTS, "batch": 0}
+        steps = itertools.islice(run_scripts(engine, SCRIPTS, variables), 2)
+        assert [each.name for each in steps] == ["01_bronze", "02_silver"]
+        found[name] = {table: told(DeltaTable(lake / table)) for table in TABLES[:2]}
+    for table in TABLES[:2]:
+        assert found["one node"][table] == found["spark"][table], table
+    list(run_scripts(OneNodeEngine(), SCRIPTS / "03_gold.sql", {"lake": tmp_path / "s"}))
+    assert gold_rows(tmp_path / "s") == recomputed(spark, tmp_path / "s")
+    assert len(gold_rows(tmp_path / "s")) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("batches", [1, 2])
 def test_spark_and_one_node_make_the_same_lake(spark, tmp_path, batches):
     """Batches by each, of which the last is not maintained."""
     lakes = {"spark": (SparkEngine(spark), tmp_path / "s"), "one node": (OneNodeEngine(), tmp_path / "n")}

@@ -80,8 +80,23 @@ def optimize_both(spark, theirs, ours, *, full=False):
     assert marks(ours) == marks(theirs)
 
 
-@pytest.mark.parametrize("columns", [pytest.param("id", marks=pytest.mark.slow), "id, s.x, s.`y.z`, d"])
-def test_both_do_the_same(spark, tmp_path, columns):
+SEVERAL = "id, s.x, s.`y.z`, d"
+
+
+def test_both_do_the_same(spark, tmp_path):
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    make(spark, theirs, SEVERAL)
+    shutil.copytree(theirs, ours)
+    optimize_both(spark, theirs, ours)
+    for path in (theirs, ours):
+        append(path, 50)
+    optimize_both(spark, theirs, ours)
+    assert_same_rows(spark_table(spark, ours), spark_table(spark, theirs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", ["id", SEVERAL])
+def test_both_do_the_same_by_other_columns(spark, tmp_path, columns):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, columns)
     shutil.copytree(theirs, ours)
@@ -97,15 +112,18 @@ def test_both_do_the_same(spark, tmp_path, columns):
     assert_same_rows(spark_table(spark, ours), spark_table(spark, theirs))
 
 
-def test_each_goes_on_with_the_other(spark, tmp_path):
-    path = tmp_path / "t"
+def row_ids(path):
+    return f"SELECT id, _metadata.row_id AS r, _metadata.row_commit_version AS c FROM {delta_table(path)}"
+
+
+def begin_with_ours(spark, path, suffixes):
+    """Spark leaves what we have clustered, whatever kind of OPTIMIZE it runs, and adds new rows to it."""
     make(spark, path, "id, s.x")
-    query = f"SELECT id, _metadata.row_id AS r, _metadata.row_commit_version AS c FROM {delta_table(path)}"
-    before = spark_rows(spark.sql(query))
+    before = spark_rows(spark.sql(row_ids(path)))
     DeltaTable(path).optimize()
-    assert_same_rows(spark_rows(spark.sql(query)), before)
+    assert_same_rows(spark_rows(spark.sql(row_ids(path))), before)
     version = newest(path)[0]
-    for suffix in ("", " FULL"):
+    for suffix in suffixes:
         spark.sql(f"OPTIMIZE {delta_table(path)}{suffix}").collect()
         assert newest(path)[0] == version
     append(path, 300)
@@ -113,6 +131,16 @@ def test_each_goes_on_with_the_other(spark, tmp_path):
     assert newest(path)[0] == version + 2
     assert newest(path)[1]["operationMetrics"]["numRemovedFiles"] == "2"
     assert DeltaTable(path).optimize(dry_run=True).num_files == 0
+
+
+def test_spark_goes_on_with_our_clusters(spark, tmp_path):
+    begin_with_ours(spark, tmp_path / "t", [" FULL"])
+
+
+@pytest.mark.slow
+def test_each_goes_on_with_the_other(spark, tmp_path):
+    path = tmp_path / "t"
+    begin_with_ours(spark, path, ["", " FULL"])
     # The new file does not overlap the old one, which stays. To Spark both are one cube.
     append(path, 400)
     assert DeltaTable(path).optimize()["numFilesRemoved"] == 1
@@ -123,7 +151,7 @@ def test_each_goes_on_with_the_other(spark, tmp_path):
     spark.sql(f"OPTIMIZE {delta_table(path)}").collect()
     assert newest(path)[1]["operationMetrics"]["numRemovedFiles"] == "3"
     found = DeltaTable(path).to_pyarrow_table(columns=["id", ROW_ID, ROW_COMMIT_VERSION])
-    assert_same_rows(found.rename_columns(["id", "r", "c"]), spark_rows(spark.sql(query)))
+    assert_same_rows(found.rename_columns(["id", "r", "c"]), spark_rows(spark.sql(row_ids(path))))
     assert DeltaTable(path).optimize(dry_run=True).num_files == 0
 
 

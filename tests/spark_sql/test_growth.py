@@ -12,7 +12,7 @@ from deltaarrow.spark_sql import evaluate, parse_expression
 from deltaarrow.spark_sql.growth import grows, longest
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, walk
 from deltaarrow.spark_sql.registry import CHAPTERS
-from tests.spark.test_spark_sql import CASES
+from tests.spark.test_spark_sql import CASES, one_for_each_function
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123456)
 NUMBERS = {"r": 1, "b": 100, "h": 900, "i": 900, "j": 700, "l": 800}
@@ -56,12 +56,15 @@ def text_bytes(value):
     return len(value.encode()) if isinstance(value, str) else 0
 
 
-@pytest.fixture(scope="module")
-def texts_of_cases():
-    """The expressions of `CASES` and `LONGER` whose values hold texts."""
+@pytest.fixture(
+    scope="module", params=["few", pytest.param("all", marks=pytest.mark.slow)], ids=lambda name: name
+)
+def texts_of_cases(request):
+    """The expressions of `CASES`, or one for each function, and of `LONGER`, whose values hold texts."""
     schema = Schema.from_arrow(batch_of(TEXTS[0]).schema)
     found = []
-    for text in dict.fromkeys([*CASES, *LONGER]):
+    cases = CASES if request.param == "all" else one_for_each_function(CASES)
+    for text in dict.fromkeys([*cases, *LONGER]):
         try:
             found.append(parse_expression(text, schema))
         except UnsupportedFeatureError as error:

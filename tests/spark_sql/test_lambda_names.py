@@ -7,14 +7,14 @@ from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression, to_sandbox_sql, to_sql
 from deltaarrow.spark_sql.variant_kernels import provide_kernels
-from tests.spark.test_spark_sql import CASES, two_for_each_function
+from tests.spark.test_spark_sql import CASES, one_for_each_function
 from tests.spark_sql.test_growth import TEXTS, batch_of
 
 NOW = 1_700_000_000_000
 
 
 def test_an_expression_has_the_same_value_whatever_its_columns_are_called():
-    compare(two_for_each_function(CASES))
+    compare(one_for_each_function(CASES))
 
 
 @pytest.mark.slow
