@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.errors import DeltaError
+from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.column_ddl import parse_type
@@ -141,7 +141,10 @@ def _parse_json(text: Node) -> Node:
         return _parsed(text, tries=False)
     if text.value is None:
         return Constant(None, VARIANT)
-    (found,) = parse_json(pa.array([literal_text(text, "JSON")])).to_pylist()
+    try:
+        (found,) = parse_json(pa.array([literal_text(text, "JSON")])).to_pylist()
+    except SchemaMismatchError:
+        return _parsed(text, tries=False)  # It fails in the rows that compute it.
     members = ", ".join(f"{name} := unhex('{found[name].hex()}')" for name in ("metadata", "value"))
     return call("parse_json", (), VARIANT, f"struct_pack({members})")
 

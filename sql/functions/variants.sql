@@ -64,6 +64,10 @@ SELECT id, at:x::double AS x, to_json(at) AS at FROM places ORDER BY id;
 --| 1, 1.5, '{"x":1.5,"y":"12"}'
 --| 2, NULL, '[]'
 
+SELECT CASE WHEN a = 'c' THEN to_json(parse_json('b')) END AS json FROM VALUES ('b') AS t(a);
+--| json string
+--| NULL
+
 SELECT try_parse_json('{') IS NULL AS malformed, to_json(try_parse_json('[1, 2.0]')) AS list;
 --| malformed boolean, list string
 --| true, '[1,2]'
