@@ -27,6 +27,7 @@ __all__ = [
     "parse_version",
     "progress_bar",
     "progress_shown",
+    "work_shown",
 ]
 
 Progressed: TypeAlias = Callable[[int, int], None]
@@ -76,9 +77,15 @@ def parse_options(texts: list[str] | None, name: str = "--storage-option") -> di
     return options or None
 
 
-def open_table(path: str, version: str | None, storage_options: list[str] | None) -> DeltaTable:
-    """Return the table that a command was given, at a version or time, with the pairs of its options."""
-    return DeltaTable(path, version=parse_version(version), storage_options=parse_options(storage_options))
+def open_table(
+    path: str, version: str | None, storage_options: list[str] | None, name: str = "--version"
+) -> DeltaTable:
+    """Return the table that a command was given, with the pairs of its options.
+
+    It is at the version or time that the option `name` says.
+    """
+    wanted = parse_version(version, name)
+    return DeltaTable(path, version=wanted, storage_options=parse_options(storage_options))
 
 
 def parse_version(text: str | None, name: str = "--version") -> int | datetime.datetime | None:
@@ -112,3 +119,11 @@ def progress_shown(what: str, count: ProgressColumn, *, visible: bool = True) ->
     with progress_bar(count) as bar:
         task = bar.add_task(what, total=None, visible=visible)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def work_shown(what: str) -> Iterator[None]:
+    """Show that work goes on inside a ``with`` block that does not tell how much of it is done."""
+    with progress_bar(TextColumn("")) as bar:
+        bar.add_task(what, total=None)
+        yield

@@ -38,6 +38,9 @@ COMMANDS = {
             "report": "A page in HTML on files, commits, how well columns skip, and what maintenance would"
             " do.",
         },
+        "comparison": {
+            "diff": "What differs between two versions: columns, properties, protocol, files and rows."
+        },
         "properties": {"properties": "The properties of a table."},
         "upkeep": {
             "optimize": "Rewrite small files, and files with many deleted rows, as fewer and larger ones.",

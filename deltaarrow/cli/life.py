@@ -17,6 +17,7 @@ from deltaarrow.cli.arguments import (
     open_table,
     parse_options,
     progress_shown,
+    work_shown,
 )
 from deltaarrow.cli.printer import Printer
 from deltaarrow.cli.render import printable
@@ -71,9 +72,9 @@ def convert(
         plan = convert_to_deltalake(
             path,
             mode="ignore" if ignore else "error",
-            partition_by=_pairs(partition, "--partition"),
+            partition_by=parse_options(partition, "--partition"),
             partition_strategy=strategy,
-            configuration=_pairs(set_property, "--property"),
+            configuration=parse_options(set_property, "--property"),
             storage_options=parse_options(storage_option),
             source_format=source,
             iceberg_metadata=iceberg_metadata,
@@ -96,7 +97,9 @@ def convert(
 @commands.command(cls=ResultCommand)
 def generate(path: TablePath, storage_option: StorageOptions = None) -> None:
     """Write symlink manifests, for engines that do not read the Delta log."""
-    open_table(path, None, storage_option).generate()
+    table = open_table(path, None, storage_option)
+    with work_shown("writing manifests"):
+        table.generate()
 
 
 @commands.command(cls=ResultCommand)
@@ -120,7 +123,8 @@ def restore(
         raise typer.BadParameter("give one of --version and --timestamp", param_hint="--version")
     target: Any = timestamp if version is None else version
     table = open_table(path, None, storage_option)
-    found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
+    with work_shown("looking for files"):
+        found: Any = table.restore(target, ignore_missing_files=ignore_missing_files, dry_run=dry_run)
     if dry_run:
         found = {"version": found.version, **found.metrics}
     Printer(form).mapping(found)
@@ -219,15 +223,3 @@ def drop(
             plan = drop_table(store, progress=told)
     found = {"dry_run": dry_run, "num_files": plan.num_files, "kept": list(plan.kept)}
     Printer(form).mapping(found)
-
-
-def _pairs(texts: list[str] | None, option: str) -> dict[str, str] | None:
-    if not texts:
-        return None
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter(f"{text!r} is not of the form {option} NAME=VALUE", param_hint=option)
-        pairs[name] = value
-    return pairs

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import new_commands, progress_bar
+from deltaarrow.cli.arguments import new_commands, parse_options, progress_bar
 from deltaarrow.cli.render import print_json, print_rows, printable
 from deltaarrow.pipeline import (
     Engine,
@@ -56,7 +56,7 @@ def run(
     ] = False,
 ) -> None:
     """Run scripts of Spark SQL, one after the other, and report on the tables that they name."""
-    variables = _variables(settings or [])
+    variables = parse_options(settings, "--set") or {}
     statements: Engine = OneNodeEngine() if engine == "duckdb" else SparkEngine(start_spark(master))
 
     def show(report: StepReport) -> None:
@@ -70,16 +70,6 @@ def run(
         if interval is None:
             return
         time.sleep(interval)
-
-
-def _variables(settings: Sequence[str]) -> dict[str, str]:
-    variables = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter(f"{setting!r} is not NAME=VALUE", param_hint="--set")
-        variables[name] = value
-    return variables
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -21,20 +22,27 @@ def default_format() -> Format:
 
 
 class Printer:
-    """Prints results to standard output.
+    """Prints results to standard output or into a file.
 
     Args:
         form: the format; None for `default_format`.
+        output: the file for the rows of `result`; None for standard output.
     """
 
-    def __init__(self, form: Format | None) -> None:
+    def __init__(self, form: Format | None, output: str | None = None) -> None:
         self._form = form or default_format()
+        self._file = output
         self._console = wide_console()
 
     @property
     def is_for_people(self) -> bool:
         """Whether results are shown to people, who also want to be told what they see."""
         return self._form == "table"
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether a second result may follow the first."""
+        return self._form == "table" or (self._form == "tsv" and self._file is None)
 
     def rows(
         self,
@@ -84,11 +92,22 @@ class Printer:
 
     def stream(self, found: pa.RecordBatchReader, limit: int) -> None:
         """Print rows as they come; people are shown as many as the limit says."""
-        result = Result.of(found.schema, found)
+        self.result(Result.of(found.schema, found), limit)
+
+    def result(self, result: Result, limit: int) -> None:
+        """Print the rows of a statement; people are shown as many as the limit says."""
         if self.is_for_people:
             show(self._console, result, limit)
-        else:
+        elif self._file is None:
             write(result, self._form, _output())
+        else:
+            with Path(self._file).open("wb") as file:
+                write(result, self._form, file)
+
+    def separate(self) -> None:
+        """Let the next result begin after an empty line, but for people, whose tables have frames."""
+        if not self.is_for_people:
+            _output().write(b"\n")
 
     def said(self, text: str) -> None:
         """Tell people about what they see, and beside what programs read."""

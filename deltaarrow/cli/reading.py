@@ -17,6 +17,7 @@ from deltaarrow.cli.arguments import (
     new_commands,
     open_table,
     parse_version,
+    work_shown,
 )
 from deltaarrow.cli.printer import Printer
 from deltaarrow.cli.render import rows_of
@@ -206,7 +207,9 @@ def verify(
     form: OutputFormat = None,
 ) -> None:
     """Errors in the table's log, files and statistics; exit code 1 if there are any."""
-    report = open_table(path, version, storage_option).verify(deep=deep)
+    table = open_table(path, version, storage_option)
+    with work_shown("verifying"):
+        report = table.verify(deep=deep)
     printer, document = Printer(form), report.to_dict()
     if report.findings or not printer.is_for_people:
         printer.rows(document["findings"], ["severity", "check", "where", "what"], document=document)
@@ -228,7 +231,9 @@ def report(
     storage_option: StorageOptions = None,
 ) -> None:
     """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
-    page = open_table(path, version, storage_option).report()
+    table = open_table(path, version, storage_option)
+    with work_shown("looking at files"):
+        page = table.report()
     if output is None:
         print(page, end="")
     else:

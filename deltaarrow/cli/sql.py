@@ -1,9 +1,9 @@
 """The command ``deltaarrow sql``: statements of a file, of the command line or of a shell."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 from rich.console import Console
@@ -11,8 +11,8 @@ from rich.progress import Progress, TextColumn
 from rich.text import Text
 
 from deltaarrow.cli.arguments import ResultCommand, StorageOptions, new_commands, parse_options, progress_bar
-from deltaarrow.cli.output import BINARY, Format, show, wide_console, write
-from deltaarrow.cli.printer import default_format
+from deltaarrow.cli.output import BINARY, Format
+from deltaarrow.cli.printer import Printer, default_format
 from deltaarrow.cli.statements import (
     REFUSALS,
     Result,
@@ -101,7 +101,8 @@ def sql(
                 dialect or "duckdb", attached, catalog, parse_options(storage_option), _told(bar)
             )
         if not is_shell:
-            _run(runner, texts or [_read(file)], variables, _Printer(form, output, limit), bar)
+            found = results(runner, texts or [_read(file)], variables)
+            _run(found, Printer(form, output), limit, bar)
             return
     _lazily("Shell")(runner, history=history, limit=limit, variables=variables).run()
 
@@ -141,33 +142,18 @@ def _told(bar: Progress) -> Callable[[int, int], None]:
     return told
 
 
-class _Printer:
-    """Prints each result as a table or as tsv, or the last one in another format or in a file."""
-
-    def __init__(self, form: Format, output: str | None, limit: int) -> None:
-        self._form, self._output, self._limit = form, output, limit
-        self._between = b""
-
-    def take(self, result: Result, *, is_last: bool) -> None:
-        if self._form == "table":
-            show(wide_console(), result, self._limit)
-        elif self._output is None and (is_last or self._form == "tsv"):
-            target: BinaryIO = sys.stdout.buffer
-            target.write(self._between)
-            write(result, self._form, target)
-            self._between = b"\n"
-        elif is_last:
-            with Path(str(self._output)).open("wb") as file:
-                write(result, self._form, file)
-
-
 def _run(
-    runner: Runner, texts: Sequence[str], variables: dict[str, str], printer: _Printer, bar: Progress
+    found: Iterator[tuple[Result | None, float, bool]], printer: Printer, limit: int, bar: Progress
 ) -> None:
+    """Print the rows of each statement, or of the last one in a format that holds one result."""
+    shown = 0
     try:
-        for result, _, is_last in results(runner, texts, variables):
-            if result is not None:
-                printer.take(result, is_last=is_last)
+        for result, _, is_last in found:
+            if result is not None and (is_last or printer.takes_several):
+                if shown:
+                    printer.separate()
+                printer.result(result, limit)
+                shown += 1
     except BrokenPipeError:
         raise  # the reader closed the output
     except REFUSALS as error:

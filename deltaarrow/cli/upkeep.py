@@ -14,6 +14,7 @@ from deltaarrow.cli.arguments import (
     new_commands,
     open_table,
     progress_shown,
+    work_shown,
 )
 from deltaarrow.cli.printer import Printer
 
@@ -96,7 +97,8 @@ def vacuum(
     table = open_table(path, None, storage_option)
     options: dict[str, Any] = {"full": full, "lite": lite, "keep_versions": keep_version}
     if report:
-        found = table.vacuum_report(retention_hours, dry_run, enforce_retention, **options)
+        with work_shown("looking at files"):
+            found = table.vacuum_report(retention_hours, dry_run, enforce_retention, **options)
         columns = ["path", "size", "modification_time", "is_deleted", "reason"]
         failed = found.num_rows > found["error"].null_count
         Printer(form).table(found, [*columns, "error"] if failed else columns)
@@ -154,7 +156,9 @@ def repair(
     path: TablePath, dry_run: DryRun = False, storage_option: StorageOptions = None, form: OutputFormat = None
 ) -> None:
     """Remove files from the log that are gone or damaged; their rows are lost."""
-    found = open_table(path, None, storage_option).repair(dry_run)
+    table = open_table(path, None, storage_option)
+    with work_shown("looking for files"):
+        found = table.repair(dry_run)
     rows = [{"file": name, "reason": reason} for name, reason in found["reasons"].items()]
     printer = Printer(form)
     if rows or not printer.is_for_people:
@@ -166,11 +170,14 @@ def repair(
 def checkpoint(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
     """Write a checkpoint of the newest version, from which tables open faster."""
     table = open_table(path, None, storage_option)
-    table.create_checkpoint()
+    with work_shown("writing"):
+        table.create_checkpoint()
     Printer(form).mapping({"version": table.version()})
 
 
 @commands.command(cls=ResultCommand)
 def cleanup(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
     """Delete log files that are older than the table keeps its log."""
-    open_table(path, None, storage_option).cleanup_metadata()
+    table = open_table(path, None, storage_option)
+    with work_shown("deleting"):
+        table.cleanup_metadata()

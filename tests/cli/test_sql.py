@@ -42,6 +42,18 @@ def test_file_and_standard_input_are_read(lake, tmp_path):
     assert run(lake, *words, input="SELECT 2 AS a").stdout == '{"a":2}\n'
 
 
+def test_several_statements_over_several_tables_come_from_standard_input(lake):
+    deltaarrow.write_deltalake(lake / "u", pa.table({"id": [1, 3], "price": [2.5, 3.5]}))
+    text = (
+        "-- two tables\nSELECT t.id, u.price FROM lake.t AS t JOIN lake.u AS u ON t.id = u.id ORDER BY 1;\n"
+        "DELETE FROM lake.u WHERE id IN (SELECT id FROM lake.t WHERE id < 2);\n"
+        "SELECT count(*) AS n FROM lake.u\n"
+    )
+    done = run(lake, "--dialect", "spark", input=text)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == "id\tprice\n1\t2.5\n3\t3.5\n\nnum_affected_rows\n1\n\nn\n1\n"
+
+
 ROWS = [{"id": 0, "name": "a"}, {"id": 1, "name": "x,\n'\"\x1b[31m"}]
 QUERY = "SELECT 1 AS other; SELECT id, name FROM lake.t WHERE id < 2 ORDER BY id"
 

@@ -170,4 +170,4 @@ def test_setting_without_a_value_is_refused(folder):
     for setting in ("lake", "=lake"):
         done = CliRunner().invoke(app, ["pipeline", "run", str(folder), "--set", setting])
         assert done.exit_code == 2
-        assert "is not NAME=VALUE" in done.stderr
+        assert "is not KEY=VALUE" in done.stderr
