@@ -264,7 +264,10 @@ def _unnest(array: pa.Array, path: str) -> tuple[pa.Array, pa.Array]:
     lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
     ends = pc.cumulative_sum(lengths)
     offsets = pa.concat_arrays([pa.nulls(1, pa.int64()).fill_null(0), ends])
-    return _cast(offsets, pa.int32(), path), array.flatten()
+    narrow = _cast(offsets, pa.int32(), path)
+    # Before pyarrow 26, lists with a mask take no offsets with a validity buffer, even if none is NULL.
+    plain = pa.Array.from_buffers(narrow.type, len(narrow), [None, narrow.buffers()[1]], offset=narrow.offset)
+    return plain, array.flatten()
 
 
 def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
