@@ -40,6 +40,7 @@ from deltaarrow.log.file_sources import list_tombstones
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
 from deltaarrow.storage import Store
 
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from deltaarrow.live_files import LiveFiles
 
 __all__ = ["Snapshot"]
+
+_load = lazy_attributes(__name__, {"absent_table": "deltaarrow.log.absence"})  # for an error only
 
 _CLEAN_UPS = 3
 """How often a log that is cleaned up during opening is listed again."""
@@ -116,7 +119,12 @@ class Snapshot:
         release cannot read, `UnsupportedFeatureError`.
         """
         state = known._state if known else None
-        segment = list_segment(store, version)
+        try:
+            segment = list_segment(store, version)
+        except TableNotFoundError:
+            if for_write:  # most writers make the table then, and need no reason
+                raise
+            raise _load("absent_table")(store) from None
         for _ in range(_CLEAN_UPS):
             try:
                 return cls(replay(store, segment, state, for_write=for_write, limits=limits))

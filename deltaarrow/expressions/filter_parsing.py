@@ -85,7 +85,10 @@ def _single(given: Any, partition_columns: Collection[str], schema: StructType |
         case ((str() | tuple()) as name, str() as op, value):
             column = Column((name,) if isinstance(name, str) else name)
         case _:
-            raise InvalidPredicateError(f"a filter must be (column, operator, value), not {given!r}")
+            raise InvalidPredicateError(
+                f"a filter must be (column, operator, value), not {given!r}; filters are a list of them, such"
+                " as [('id', '=', 1), ('day', 'in', ['a', 'b'])]"
+            )
     if not column.path or not all(isinstance(part, str) for part in column.path):
         raise InvalidPredicateError(f"a column must be a name or a tuple of names, not {name!r}")
     field = None if schema is None or len(column.path) > 1 else schema.find(column.path[0])

@@ -263,7 +263,7 @@ def _ensure_none(names: Sequence[str], protocol: Protocol, operation: Operation 
         f"its protocol {has} the table feature{plural} {', '.join(names)}, "
         f"which this release does not {verb}",
         names,
-        remedies[0] if remedies else "",
+        remedies[0] if remedies else f"use an engine that does, or let it drop the feature{plural}",
     )
 
 

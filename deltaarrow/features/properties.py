@@ -96,7 +96,7 @@ __all__ = [
 CODECS = ("uncompressed", "none", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd")
 """The compression codecs of data files, as writers and properties name them."""
 
-_BOOLEAN = "a boolean"
+_BOOLEAN = "a boolean, true or false"
 _INTERVAL = "an interval such as '2 weeks', without months and years"
 
 

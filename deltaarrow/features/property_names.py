@@ -6,6 +6,7 @@ feature, and two namespaces in which every name is allowed. All other names are 
 
 from collections.abc import Mapping
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features.properties import (
     DELETED_FILE_RETENTION,
@@ -14,7 +15,7 @@ from deltaarrow.features.properties import (
     PROPERTIES,
     SYMLINK_FORMAT_MANIFEST_ENABLED,
 )
-from deltaarrow.features.registry import find_feature
+from deltaarrow.features.registry import FEATURES, find_feature
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX
 
 __all__ = [
@@ -40,9 +41,11 @@ def proper_properties(configuration: Mapping[str, str], *, known_only: bool = Tr
     """
     properties: dict[str, str] = {}
     for name, text in configuration.items():
-        for part in (name, text):
+        parts: tuple[object, ...] = (name, text)
+        for part in parts:
             if not isinstance(part, str):
-                raise InvalidTablePropertyError(f"{name} must be text, not {part!r}")
+                way = f"; write {str(part).lower()!r}" if isinstance(part, bool | int) else ""
+                raise InvalidTablePropertyError(f"{name} must be text, not {part!r}{way}")
         proper = _proper_name(name, text, known_only)
         if proper in properties:
             raise InvalidTablePropertyError(f"{proper} is given twice, in different spellings")
@@ -83,7 +86,10 @@ def _proper_name(name: str, text: str, known_only: bool) -> str:
     if lower.startswith(FEATURE_PREFIX):
         feature = lower.removeprefix(FEATURE_PREFIX)
         if find_feature(feature) is None:
-            raise UnsupportedFeatureError(f"{name}: there is no table feature {feature!r}", feature=feature)
+            meant = did_you_mean(feature, FEATURES)
+            raise UnsupportedFeatureError(
+                f"{name}: there is no table feature {feature!r}{meant}", feature=feature
+            )
         if text.lower() not in ("supported", "enabled"):
             raise InvalidTablePropertyError(f"{name} must be 'supported', not {text!r}")
         return lower
@@ -91,9 +97,10 @@ def _proper_name(name: str, text: str, known_only: bool) -> str:
     if record is None:
         if not known_only:
             return name
+        known = [each.name for each in PROPERTIES.values()]
         raise InvalidTablePropertyError(
-            f"there is no table property {name!r}; the prefix delta. is reserved"
-            " (Spark: DELTA_UNKNOWN_CONFIGURATION)"
+            f"there is no table property {name!r}{did_you_mean(name, known)}; names of your own must not"
+            " begin with delta. (Spark: DELTA_UNKNOWN_CONFIGURATION)"
         )
     record.ensure_valid(text)
     return record.name

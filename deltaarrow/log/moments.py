@@ -27,6 +27,16 @@ def parse_version(version: SupportsIndex | str | date) -> int | str | date:
     )
 
 
+def _parse_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        way = f"; the number of a version is an int: {text}" if text.isascii() and text.isdecimal() else ""
+        raise ValueError(
+            f"{text!r} is not a time in ISO 8601, such as '2026-01-31' or '2026-01-31T12:00:00Z'{way}"
+        ) from None
+
+
 def parse_moment(moment: str | date, *, later: bool = False) -> int:
     """Return the millisecond that contains a moment or, with `later`, the first one not before it.
 
@@ -36,7 +46,7 @@ def parse_moment(moment: str | date, *, later: bool = False) -> int:
     (1000, 1001)
     """
     if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
+        moment = _parse_time(moment)
     elif not isinstance(moment, date):
         raise TypeError(f"a time must be an ISO 8601 text, a datetime or a date, not {type_name(moment)}")
     elif not isinstance(moment, datetime):

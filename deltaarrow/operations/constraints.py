@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import deltaarrow.scan as scan
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConstraintViolationError, InvalidTablePropertyError
 from deltaarrow.features import ensure_writable, upgraded_protocol
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
@@ -93,8 +94,14 @@ def drop_constraint(
     found = [key for key in snapshot.configuration if key.lower() == wanted]
     if not found:
         if raise_if_not_exists:
+            known = [
+                key[len(CONSTRAINT_PREFIX) :]
+                for key in snapshot.configuration
+                if key.lower().startswith(CONSTRAINT_PREFIX)
+            ]
             raise InvalidTablePropertyError(
-                f"the table has no constraint {name!r}; its properties delta.constraints.* list those it has"
+                f"the table has no constraint {name!r}{did_you_mean(name, known)}"
+                f" (constraints: {', '.join(known) or 'none'})"
                 " (Spark: DELTA_CONSTRAINT_DOES_NOT_EXIST)"
             )
         return snapshot.version
@@ -117,8 +124,9 @@ def _ensure_met(transaction: OptimisticTransaction, snapshot: Snapshot, constrai
     plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, columns, transaction.read_files())
     broken = count_broken(constraint, scan.BatchReader(plan.layout, columns).read(plan.tasks))
     if broken:
+        rows = "row" if broken == 1 else "rows"
         raise ConstraintViolationError(
-            f"{broken} rows of {snapshot.store.uri} break the new CHECK constraint {constraint.name}"
-            f" ({constraint.expression.text}); correct or delete these rows first (Spark:"
+            f"the new CHECK constraint {constraint.name} ({constraint.expression.text}) is violated by {broken}"
+            f" {rows} of {snapshot.store.uri}; correct or delete these rows first (Spark:"
             " DELTA_NEW_CHECK_CONSTRAINT_VIOLATION)"
         )

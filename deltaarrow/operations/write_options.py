@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.features import parse_size
 from deltaarrow.operations.commit_properties import AutoCompaction, Transaction
 from deltaarrow.write import WriterProperties
@@ -130,7 +131,8 @@ def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in options.items():
         known = _SPELLED.get(name.lower())
         if known is None:
-            raise ValueError(f"unknown option {name!r}; the options are {', '.join(SPARK_OPTIONS)}")
+            meant = did_you_mean(name, SPARK_OPTIONS)
+            raise ValueError(f"unknown option {name!r}{meant} (options: {', '.join(SPARK_OPTIONS)})")
         given[known] = value
     arguments: dict[str, Any] = {}
     if (condition := given.get("replaceWhere")) is not None:

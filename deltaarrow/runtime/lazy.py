@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.runtime.fork_safety import before_forks
 from deltaarrow.runtime.gc_pause import gc_paused
 
@@ -55,7 +56,8 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
 
     def load(name: str) -> Any:
         if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            meant = "" if name.startswith("_") else did_you_mean(name, names)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{meant}")
         # A child forked during an import would wait forever for it to end.
         with before_forks(), gc_paused():
             module = importlib.import_module(names[name])

@@ -17,6 +17,7 @@ from deltaarrow.storage import Store, system_failure
 
 __all__ = [
     "READ_ERRORS",
+    "absent_file",
     "ensure_rows",
     "ensure_sound_footer",
     "reading",
@@ -26,6 +27,9 @@ __all__ = [
 
 READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """Exceptions that pyarrow raises for a broken file; the subclass `pyarrow.ArrowCancelled` is not meant."""
+
+
+_ABSENT_TO_DUCKDB = "No files found that match the pattern"
 
 
 @contextlib.contextmanager
@@ -47,9 +51,18 @@ def reading_failure(what: str, error: BaseException) -> DeltaError:
     """
     if isinstance(error, DeltaError) and not isinstance(error, ConstraintViolationError):
         return error
-    if isinstance(error, FileNotFoundError):
-        return CorruptDataFileError(f"{what} is in the log and not in storage")
+    if isinstance(error, FileNotFoundError) or _ABSENT_TO_DUCKDB in str(error):
+        return absent_file(what)
     return system_failure(error, what) or CorruptDataFileError(f"{what} cannot be read: {error}")
+
+
+def absent_file(what: str) -> CorruptDataFileError:
+    """Return the error for a file that the log names and storage has not; `what` names it."""
+    return CorruptDataFileError(
+        f"{what} is in the log and not in storage: VACUUM or another program has deleted it. The version"
+        " cannot be read any more; a newer one may not need the file, and repair() of a DeltaTable takes lost"
+        " files out of the newest version"
+    )
 
 
 def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:

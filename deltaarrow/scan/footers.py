@@ -23,6 +23,7 @@ import pyarrow as pa
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.cache import CacheSpace
+from deltaarrow.scan.damage import absent_file
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import (
@@ -268,9 +269,7 @@ def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
             return ask([path])
         except duckdb.Error as error:
             if not store.exists(path):
-                raise CorruptDataFileError(
-                    f"the data file {path} is in the log and not in storage"
-                ) from error
+                raise absent_file(f"the data file {path}") from error
             raise CorruptDataFileError(f"the data file {path} cannot be read: {error}") from error
 
     def ask_or_blame(some: Sequence[str]) -> list[tuple[Any, ...]]:

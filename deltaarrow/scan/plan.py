@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from deltaarrow.display.near_names import no_column
 from deltaarrow.display.notebook import html_table
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
@@ -93,11 +94,10 @@ class ScanPlan:
 
 def ensure_columns(schema: Schema, columns: Sequence[str]) -> None:
     """Raise `SchemaMismatchError` if the table lacks one of the columns."""
-    known = {field.name for field in schema.fields}
-    if unknown := [name for name in columns if name not in known]:
-        raise SchemaMismatchError(
-            f"the table has no column {', '.join(map(repr, unknown))} (columns: {', '.join(sorted(known))})"
-        )
+    known = set(schema.names)
+    unknown = next((name for name in columns if name not in known), None)
+    if unknown is not None:
+        raise SchemaMismatchError(no_column(unknown, schema.names, "the table"))
 
 
 def _tracks_rows(snapshot: Snapshot) -> bool:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 
 __all__ = ["conform", "ensure_conformable", "is_conformable", "missing_columns"]
@@ -24,6 +25,8 @@ _MAX_ROWS = 1 << 20
 _MAX_BYTES = 1 << 29
 _INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 _MAX_DECIMAL128 = 38
+_CUTTING = "safe=False to pyarrow.timestamp('us')"
+_REPLACES = "mode='overwrite' with schema_mode='overwrite' replaces the columns of the table"
 
 
 def conform(data: _Data, target: pa.Schema) -> _Data:
@@ -66,7 +69,11 @@ def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
     _compare_fields(list(source), list(target), "", unknown, clashes, absent)
     if unknown:
         names = ", ".join(map(repr, unknown))
-        clashes.insert(0, f"the table has no column {names} (schema_mode='merge' adds what is missing)")
+        near = did_you_mean(unknown[0], target.names) if len(unknown) == 1 else ""
+        ways = f"schema_mode='merge' adds what is missing; {_REPLACES}"
+        clashes.insert(0, f"the table has no column {names}{near} ({ways})")
+    elif clashes:
+        clashes[-1] += f" (cast the data first; {_REPLACES})"
     if clashes:
         raise SchemaMismatchError("the data does not fit the table: " + "; ".join(clashes))
     if absent:
@@ -283,7 +290,10 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
             array = pa.concat_arrays([array, array.slice(0, 0)])
         cast = array.cast(target)
     except pa.ArrowInvalid as error:
-        raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}") from error
+        hint = ""
+        if types.is_timestamp(target) and types.is_timestamp(array.type) and array.type.unit == "ns":
+            hint = f"; Delta has microseconds: to cut the rest off, cast with {_CUTTING}"
+        raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}{hint}") from error
     if types.is_floating(array.type) and target.bit_width < array.type.bit_width:
         # Arrow rounds floats silently.
         back = cast.cast(array.type)
@@ -341,7 +351,8 @@ def _ensure_filled(array: pa.Array, field: pa.Field, path: str) -> None:
 
 def _violation(path: str) -> ConstraintViolationError:
     return ConstraintViolationError(
-        f"NOT NULL column {path!r} holds NULL in the data (Spark: DELTA_NOT_NULL_CONSTRAINT_VIOLATED)"
+        f"NOT NULL column {path!r} holds NULL in the data; fill the value, or make the column nullable with"
+        " table.alter.drop_column_not_null (Spark: DELTA_NOT_NULL_CONSTRAINT_VIOLATED)"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self, TypeAlias
 
+from deltaarrow.display.near_names import did_you_mean, no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
@@ -28,12 +29,29 @@ __all__ = [
     "types_within",
 ]
 
-_PRIMITIVES = frozenset(
-    (
-        *("string", "long", "integer", "short", "byte", "float", "double", "boolean", "binary"),
-        *("date", "timestamp", "timestamp_ntz", "variant", "void"),
-    )
+_OTHER_NAMES = {
+    "int": "integer",
+    "int8": "byte",
+    "int16": "short",
+    "int32": "integer",
+    "int64": "long",
+    "bigint": "long",
+    "str": "string",
+    "text": "string",
+    "varchar": "string",
+    "float32": "float",
+    "float64": "double",
+    "bool": "boolean",
+    "bytes": "binary",
+    "date32": "date",
+    "datetime": "timestamp",
+}
+"""Names of types elsewhere -> Delta's."""
+_PRIMITIVES = (
+    *("string", "long", "integer", "short", "byte", "float", "double", "boolean", "binary"),
+    *("date", "timestamp", "timestamp_ntz", "variant", "void"),
 )
+_TYPE_NAMES = ", ".join((*_PRIMITIVES, "decimal(precision,scale)"))
 # Further spellings that Spark's schema parser accepts.
 _ALIASES = {"null": "void", "decimal": "decimal(10,0)"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
@@ -354,7 +372,7 @@ class StructType(_Described):
         """
         found = self.find(name)
         if found is None:
-            raise SchemaMismatchError(f"no column {name!r} (columns: {', '.join(self.names) or 'none'})")
+            raise SchemaMismatchError(no_column(name, self.names))
         return found
 
     def _to_value(self) -> JsonValue:
@@ -454,7 +472,10 @@ def _read_type(value: JsonValue, path: str) -> DataType:
 def _normalised_decimal(name: str) -> str:
     match = _DECIMAL.fullmatch(name) if isinstance(name, str) else None
     if match is None:
-        raise UnsupportedFeatureError(f"the type {name!r} is not supported", feature=str(name))
+        raise UnsupportedFeatureError(
+            f"the type {name!r} is not supported{_meant_type(str(name))} (types: {_TYPE_NAMES})",
+            feature=str(name),
+        )
     precision, scale = int(match[1]), int(match[2])
     if not (1 <= precision <= _MAX_PRECISION and 0 <= scale <= precision):
         raise UnsupportedFeatureError(
@@ -463,6 +484,11 @@ def _normalised_decimal(name: str) -> str:
             feature=name,
         )
     return f"decimal({precision},{scale})"
+
+
+def _meant_type(name: str) -> str:
+    other = _OTHER_NAMES.get(name.lower())
+    return did_you_mean(name, _PRIMITIVES) if other is None else f"; did you mean `{other}`?"
 
 
 def _data_type(given: DataType | str) -> DataType:

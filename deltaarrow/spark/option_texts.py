@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.features import parse_size
 from deltaarrow.log.moments import parse_moment
 
@@ -25,6 +26,14 @@ __all__ = [
 ]
 
 
+_OF_CATALOGS = {"owner", "provider"}
+"""What Spark's catalog says of a table that CREATE TABLE names."""
+_NAMELESS = (
+    "Spark does not tell a data source in Python the path of a table of a name, so tables of CREATE TABLE and"
+    " saveAsTable cannot be read: use CREATE TEMPORARY VIEW name USING deltaarrow OPTIONS (path '...')"
+)
+
+
 def ensure_one_of(given: Mapping[str, str], first: str, second: str) -> None:
     """Raise `ValueError` if both of two alternative options are given."""
     if first in given and second in given:
@@ -34,11 +43,14 @@ def ensure_one_of(given: Mapping[str, str], first: str, second: str) -> None:
 def known_options(options: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """The options by their documented names; raise `ValueError` for unknown ones."""
     spelled = {name.lower(): name for name in names}
+    if {name.lower() for name in options} >= _OF_CATALOGS:
+        raise ValueError(_NAMELESS)
     given = {}
     for name, text in options.items():
         known = spelled.get(name.lower())
         if known is None:
-            raise ValueError(f"unknown option {name!r}; the options are {', '.join(names)}")
+            meant = did_you_mean(name, names)
+            raise ValueError(f"unknown option {name!r}{meant} (options: {', '.join(names)})")
         given[known] = text
     return given
 
@@ -46,7 +58,9 @@ def known_options(options: Mapping[str, str], names: Sequence[str]) -> dict[str,
 def table_path(given: Mapping[str, str]) -> str:
     """The path of the table."""
     if not given.get("path"):
-        raise ValueError("there is no path: give one to load() or save(), or as the option path")
+        raise ValueError(
+            f"there is no path: give one to load() or save(), or as the option path. {_NAMELESS}"
+        )
     return given["path"]
 
 

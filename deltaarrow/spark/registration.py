@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
+from deltaarrow.spark.python_of_spark import ensure_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,7 +22,8 @@ def register(spark: "SparkSession") -> None:
         spark: the session, a classic one or one of Spark Connect. Executors need `deltaarrow` installed.
 
     Raises:
-        MissingDependencyError: PySpark is not installed.
+        MissingDependencyError: PySpark is not installed; or the Python that Spark starts, which the variable
+            ``PYSPARK_PYTHON`` names, is not there, of another version, or without `deltaarrow`.
 
     Reading, with every option; several names are separated by commas or given as a JSON list::
 
@@ -78,9 +80,12 @@ def register(spark: "SparkSession") -> None:
 
     Spark has no other modes for Python data sources, and its default is ``errorifexists``: set ``append``,
     and call `deltaarrow.DeltaTable.is_deltatable` first if the table must not exist. Spark also refuses
-    ``partitionBy`` as a method; here it is an option. In a thread that a program starts itself, Spark finds
-    no Python data source before the session is active there; any ``spark.createDataFrame`` activates it. Only
-    `deltaarrow.write_deltalake` can number identity columns, on one node; here they are refused.
+    ``partitionBy`` as a method; here it is an option. Tables of a name (``CREATE TABLE``, ``saveAsTable``)
+    cannot be read, because Spark does not pass on their path: use a temporary view. In a thread that a
+    program starts itself, Spark finds no Python data source before the session is active there; any
+    ``spark.createDataFrame`` activates it. Only `deltaarrow.write_deltalake` can number identity columns, on
+    one node; here they are refused.
     """
     require("pyspark")
+    ensure_python(spark)
     spark.dataSource.register(_load("DeltaSource"))

@@ -46,7 +46,7 @@ from deltaarrow.spark_sql.operators import (
     remainder,
 )
 from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
-from deltaarrow.spark_sql.registry import find_function
+from deltaarrow.spark_sql.registry import find_function, near_functions
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
@@ -335,7 +335,9 @@ class _Binder:
                 return variant_as(operand, target, tries=False)
             return folded(_written_cast(operand, target))
         instead = _INSTEAD.get(str(name).lower(), "")
-        raise refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
+        error = refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
+        error.args = (f"{error}{near_functions(str(name))}",)
+        raise error
 
     def _argument(self, node: "exp.Expr") -> Any:
         """An argument of a function: a value, a function or an interval."""

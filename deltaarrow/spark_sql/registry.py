@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.spark_sql import (
     arrays,
     attempts,
@@ -37,7 +38,7 @@ from deltaarrow.spark_sql.generators import GENERATORS, Generator
 from deltaarrow.spark_sql.volatile import VOLATILE_FUNCTIONS
 from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS, WindowFunction
 
-__all__ = ["CHAPTERS", "OPERATORS", "find_function", "render_function_tables"]
+__all__ = ["CHAPTERS", "OPERATORS", "find_function", "near_functions", "render_function_tables"]
 
 CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Numbers": numbers.FUNCTIONS,
@@ -92,6 +93,11 @@ _BY_NAME = {
 def find_function(name: str) -> Function | None:
     """The function of that name, in any case; None if it is not on the list."""
     return _BY_NAME.get(name.lower())
+
+
+def near_functions(name: str) -> str:
+    """The part of a message that names functions whose names are close; empty if there is none."""
+    return did_you_mean(name, _BY_NAME)
 
 
 def render_function_tables() -> str:

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.spark_sql.nodes import Path
 
-__all__ = ["AliasScope", "Fields", "Scope", "TableScope", "no_column"]
-
-_MOST_NAMES = 30
+__all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
 
 Fields: TypeAlias = tuple[Field, ...]
 """A column, and the fields of structs on the path to the innermost one."""
@@ -75,20 +73,25 @@ class AliasScope:
         if len(candidates) > 1:
             aliases = " and ".join(path[0] for path, _ in candidates)
             raise SchemaMismatchError(
-                f"{written!r} is a column of {aliases}: write the alias before it"
+                f"{written!r} is a column of {aliases}: write the alias before it, as in"
+                f" {candidates[0][0][0]}.{written}"
                 " (Spark: AMBIGUOUS_REFERENCE)"
             )
         if not candidates:
-            known = [name for schema in self.tables.values() for name in schema.names]
-            raise SchemaMismatchError(no_column(written, known, " or ".join(self.tables)))
+            raise SchemaMismatchError(self._unknown(names))
         return candidates[0]
 
-
-def no_column(name: str, known: Sequence[str], where: str) -> str:
-    """The message for an unknown column: similar names, and all names there are."""
-    more = f", and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
-    meant = did_you_mean(name, known)
-    return f"no column `{name}` in {where}{meant} (columns: {', '.join(known[:_MOST_NAMES])}{more})"
+    def _unknown(self, names: Sequence[str]) -> str:
+        """Why names match no column: those of the alias that they begin with, or of all tables."""
+        written, rest = ".".join(names), names[1:]
+        aliases = " or ".join(self.tables)
+        for alias, schema in self.tables.items():
+            if rest and alias.lower() == names[0].lower():
+                return no_column(".".join(rest), schema.names, alias)
+        if rest and any(_find(schema, rest) for schema in self.tables.values()):
+            return f"no column `{written}`: no table is called `{names[0]}`; write {aliases} before the dot"
+        known = dict.fromkeys(name for schema in self.tables.values() for name in schema.names)
+        return no_column(written, list(known), aliases if len(self.tables) > 1 else "the table")
 
 
 def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Fields] | None:

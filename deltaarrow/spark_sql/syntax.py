@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from deltaarrow.display.marked_line import marked_line
+from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.spark_sql.nodes import refused
@@ -359,7 +359,9 @@ def _unparsed(text: str, error: "SqlglotError", feature: str) -> UnsupportedFeat
         place = unclosed
         why = f"{'a comment' if text.startswith('/*', place) else f'a {text[place]}'} is not closed"
     else:
-        return UnsupportedFeatureError(f"cannot parse the SQL expression {text!r}: {error}", feature=feature)
+        return UnsupportedFeatureError(
+            f"cannot parse the SQL expression {text!r}: it is not understood", feature=feature
+        )
     refusal = UnsupportedFeatureError(
         f"cannot parse the SQL expression at character {place + 1}: {why}\n{marked_line(text, place)}",
         feature=feature,
@@ -374,7 +376,26 @@ def _told(text: str, first: dict[str, Any]) -> tuple[str, int]:
     number, shown = first["line"] - 1, first["highlight"] or ""
     place = sum(len(each) + 1 for each in lines[:number]) + max(first["col"] - len(shown), 0)
     why = (first["description"] or "").partition(" but got <Token")[0]
-    return "an operand is missing" if why.startswith("Required keyword") else why, place
+    if why.startswith("Required keyword"):
+        return "an operand is missing", place
+    if missing := _MISSING.fullmatch(why):
+        return f"a {missing[1]} is missing", place
+    return _unexpected(shown) if why.startswith("Invalid expression") or "<" in why else why, place
+
+
+_MISSING = re.compile(r"Expect(?:ing|ed) ([)\]}])")
+_WRITTEN_INSTEAD = {
+    "&&": "write AND",
+    "where": "give the condition alone",
+    "=>": "write >= for greater or equal",
+}
+"""What users of other languages write -> what to do about it."""
+
+
+def _unexpected(shown: str) -> str:
+    """What is wrong with a word that has no place where it stands."""
+    instead = _WRITTEN_INSTEAD.get(shown.lower())
+    return f"`{shortened(shown)}` is not expected here" + (f"; {instead}" if instead else "")
 
 
 def _unclosed(text: str) -> int | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import deltaarrow.scan as scan
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier
+from deltaarrow.display.near_names import no_column
 from deltaarrow.engines import QueryErrors
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import And, Predicate
@@ -270,9 +271,7 @@ def star_values(
     """
     columns: list[Any] = [schema.find(name) for name in names] if by_name else [*schema.fields]
     if None in columns:
-        raise SchemaMismatchError(
-            f"the table has no column {names[columns.index(None)]} (columns: {', '.join(schema.names)})"
-        )
+        raise SchemaMismatchError(no_column(names[columns.index(None)], schema.names, "the table"))
     if len(columns) != len(names):
         raise SchemaMismatchError(
             f"the clause takes columns by their position, and the source has {len(names)} columns"

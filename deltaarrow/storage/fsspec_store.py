@@ -20,7 +20,8 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
-from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
+from deltaarrow.storage.s3 import list_s3_objects, s3_remedy
+from deltaarrow.storage.s3_options import s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent, refuses_second_put
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
 
@@ -42,9 +43,9 @@ class FsspecStore:
     """A folder of an fsspec file system.
 
     `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3
-    also deltalake's (see `deltaarrow.storage.s3`). The file system is created again after a fork and after
-    unpickling. Raises `MissingDependencyError` if the library for the protocol is not installed; reads raise
-    `StorageError` if the place cannot be reached.
+    also deltalake's (see `deltaarrow.storage.s3_options`). The file system is created again after a fork and
+    after unpickling. Raises `MissingDependencyError` if the library for the protocol is not installed; reads
+    raise `StorageError` if the place cannot be reached.
     """
 
     is_local = False
@@ -97,7 +98,8 @@ class FsspecStore:
                     log = self.arrow_path("_delta_log")
                     _proven[key] = refuses_second_put(self.fsspec_filesystem(), log)
             except FileNotFoundError as error:
-                raise StorageError(f"cannot write to {self.uri!r}: {error}") from error
+                remedy = s3_remedy(str(error))
+                raise StorageError(f"cannot write to {self.uri!r}: {error}{remedy}") from error
         return _proven[key]
 
     @property
@@ -122,9 +124,13 @@ class FsspecStore:
             if not _is_of_transport(error):
                 if is_put or not is_failure(error):
                     raise
-                raise storage_failure(error, self.uri) from error
-            what = str(error) or type(error).__name__
-            raise StorageError(f"cannot reach {self.uri!r}: {without_secrets_of(self.uri, what)}") from error
+                failure = storage_failure(error, self.uri)
+                if self.protocol == "s3" and not isinstance(failure, OSError):
+                    failure.args = (f"{str(failure).rstrip('.')}{s3_remedy(str(error))}",)
+                raise failure from error
+            what = without_secrets_of(self.uri, str(error) or type(error).__name__)
+            remedy = s3_remedy(what) if self.protocol == "s3" else ""
+            raise StorageError(f"cannot reach {self.uri!r}: {what.rstrip('.')}{remedy}") from error
 
     def location(self, name: str) -> str:
         """Return ``protocol://.../name``."""
@@ -502,6 +508,9 @@ def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> 
         raise MissingDependencyError(f"{protocol}:// needs another library: {error}") from error
     except ValueError as error:
         raise StorageError(f"cannot open {uri!r}: {error}") from error
+    if protocol == "s3" and any(key.lower().endswith("max_retries") for key in storage_options):
+        # s3fs repeats requests too, which would multiply the number that the caller gives.
+        filesystem.retries = 1
     return filesystem
 
 

@@ -29,9 +29,16 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     >>> open_store("memory://x/t").can_put_if_absent
     True
     """
-    text = os.fspath(uri)
+    text = os.fspath(uri) if isinstance(uri, str | os.PathLike) else None
     if not isinstance(text, str):
-        raise TypeError(f"a location must be text or a path, not {type(text).__name__}")
+        raise TypeError(
+            f"the place of a table must be text or a path, not {type(uri).__name__}; it comes first, as in"
+            " DeltaTable(path) and write_deltalake(path, data)"
+        )
+    if not isinstance(storage_options, Mapping | None):
+        raise TypeError(
+            f"storage_options must be a dict of names and values, not {type(storage_options).__name__}"
+        )
     if isinstance(uri, os.PathLike):
         return LocalStore(text, storage_options)
     if text.startswith("file:/"):

@@ -12,13 +12,14 @@ from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookPr
 from deltaarrow.operations.optimize import switches_mapping_off
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import MAPPING_MODE
+from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.column_alterer import ColumnAlterer
 from deltaarrow.table.feature_dropper import FeatureDropper
 
 __all__ = ["TableAlterer"]
 
 
-class TableAlterer(ColumnAlterer, FeatureDropper):
+class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
     """Metadata changes of one table, which moves to the version of each change.
 
     Every method takes `commit_properties` (metadata and options of the commit) and

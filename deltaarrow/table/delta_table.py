@@ -24,6 +24,7 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
+from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.conditions import file_predicate, row_condition, table_conditions
 from deltaarrow.table.describe import (
     Metadata,
@@ -72,7 +73,7 @@ _load = lazy_attributes(
 )
 
 
-class DeltaTable:
+class DeltaTable(TellingNames):
     """A Delta table at one version.
 
     Args:
@@ -206,7 +207,7 @@ class DeltaTable:
         ['day']
         """
         new = operations.NewTable(
-            schema=schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
+            schema=_schema_of(schema),
             partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by or ()),
             cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by or ()),
             name=name,
@@ -483,8 +484,10 @@ class DeltaTable:
         {'name': ['b']}
         """
         _refuse_arguments({"filesystem": filesystem})
-        if not isinstance(columns, list | tuple | None):
-            raise TypeError(f"columns is a list of names, not {type(columns).__qualname__}")
+        given: object = columns
+        if not isinstance(given, list | tuple | None):
+            shown = f": write columns=[{given!r}]" if isinstance(given, str) else ""
+            raise TypeError(f"columns is a list of names, not {type(given).__qualname__}{shown}")
         conditions = table_conditions(self._snapshot, partitions, filters)
         return engines.DeltaDataset(self._snapshot, conditions).to_table(columns=columns)
 
@@ -1476,3 +1479,15 @@ def _refuse_arguments(arguments: Mapping[str, Any]) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise UnsupportedFeatureError(f"the argument {name} is not supported; leave it out", feature=name)
+
+
+def _schema_of(given: Any) -> Schema:
+    if isinstance(given, Schema):
+        return given
+    try:
+        return from_arrow_schema(pa.schema(given))
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"not understood as a schema: {type(given).__name__} ({error}); give a Schema, or"
+            " pyarrow.schema([('id', pyarrow.int64())])"
+        ) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import deltaarrow.operations as operations
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
+from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader
 
@@ -17,7 +18,7 @@ __all__ = ["TableMerger"]
 
 
 @dataclass
-class TableMerger:
+class TableMerger(TellingNames):
     """A MERGE under construction: its methods add clauses, and `execute` runs it.
 
     A row takes the first clause of its kind (matched, not matched, not matched by source) whose predicate is

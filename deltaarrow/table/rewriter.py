@@ -9,6 +9,7 @@ import deltaarrow.operations.optimize as optimize
 from deltaarrow.compute import memory_bytes
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.conditions import table_conditions
 from deltaarrow.table.target import StatementTarget
 
@@ -20,7 +21,7 @@ __all__ = ["TableRewriter", "rewriting_options", "sort_limits"]
 
 
 @dataclass(frozen=True)
-class TableRewriter:
+class TableRewriter(TellingNames):
     """Carries out plans to rewrite files of a table, which moves to the version that is made."""
 
     table: StatementTarget

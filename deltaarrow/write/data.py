@@ -55,13 +55,20 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
     if _is_a(data, "polars", "LazyFrame"):
         return _read_lazy_frame(data)
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
+        return _read_stream(data)
     if hasattr(data, "__arrow_c_array__"):
         return to_reader(pa.record_batch(data))
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
         return _read_batches(data)
-    raise TypeError(f"not understood as data: {_type_name(data)}; {_ACCEPTED}")
+    hint = _WAYS.get(type(data), "")
+    raise TypeError(f"not understood as data: {_type_name(data)}; {hint}{_ACCEPTED}")
 
+
+_WAYS: dict[type, str] = {
+    dict: "pyarrow.table(...) makes a table of a dict of columns; ",
+    str: "open a table with DeltaTable(path), or a file with pyarrow.parquet.read_table(path); ",
+}
+"""What to do with types that users give instead of data."""
 
 _ACCEPTED = (
     "give Arrow data, an object with __arrow_c_stream__, a Polars or pandas frame, "
@@ -73,6 +80,15 @@ def _is_a(data: Any, module: str, name: str) -> bool:
     # An object of a class can only exist if the class's module is loaded.
     loaded = sys.modules.get(module)
     return loaded is not None and isinstance(data, getattr(loaded, name))
+
+
+def _read_stream(data: Any) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except pa.ArrowInvalid as error:
+        if "non-struct type" not in str(error):
+            raise
+        raise TypeError(f"not understood as data: {_type_name(data)}, one array; {_ACCEPTED}") from error
 
 
 def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
@@ -100,7 +116,8 @@ def _record_batch(data: Any) -> pa.RecordBatch:
         return data
     if hasattr(data, "__arrow_c_array__"):
         return pa.record_batch(data)
-    raise TypeError(f"not understood as a record batch: {_type_name(data)}; {_ACCEPTED}")
+    hint = "pyarrow.Table.from_pylist makes a table of a list of dicts; " if isinstance(data, dict) else ""
+    raise TypeError(f"not understood as a record batch: {_type_name(data)}; {hint}{_ACCEPTED}")
 
 
 def _type_name(data: Any) -> str:

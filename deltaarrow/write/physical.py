@@ -46,7 +46,8 @@ def data_columns(
     columns = [each for each in schema.fields if each.name not in partition_columns and each.type != _VOID]
     if not columns:
         raise SchemaMismatchError(
-            "a data file would have no column: all columns of the table are void or partition columns"
+            "a data file would have no column: all columns of the table are void or partition columns; give a"
+            " column of NULLs a type, for example with a cast, or add a column that is no partition column"
         )
     if with_partitions:
         columns += [schema.field(name) for name in partition_columns]

@@ -187,7 +187,7 @@ def test_fragments_take_a_schema_first_as_those_of_pyarrow(dataset):
     assert batch.to_pydict() == {"id": [2, 3]}
     with pytest.raises(SchemaMismatchError, match="'id' is of type int64, and the given schema has string"):
         fragment.to_table(pa.schema([("id", pa.string())]))
-    with pytest.raises(SchemaMismatchError, match="no column 'x'"):
+    with pytest.raises(SchemaMismatchError, match="no column `x`"):
         fragment.to_batches(pa.schema([("x", pa.string())]))
 
 

@@ -142,9 +142,9 @@ def test_a_bound_predicate_runs_on_both_engines():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("nope", 1, "no column 'nope'"),
-        (("st", "nope"), 1, "no column 'nope'"),
-        ("CASE", 1, "no column 'CASE'"),
+        ("nope", 1, "no column `nope`"),
+        (("st", "nope"), 1, "no column `nope`"),
+        ("CASE", 1, "no column `CASE`"),
         (("i", "x"), 1, "not a struct"),
         ("i", "x", "'i' is integer and cannot be compared with 'x'"),
         ("s", 1, "'s' is string and cannot be compared with 1"),

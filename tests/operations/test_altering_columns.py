@@ -164,8 +164,8 @@ def test_columns_are_renamed_at_every_level(mapped):
 @pytest.mark.parametrize(
     ("old", "new", "match"),
     [
-        ("nosuch", "n", "no column 'nosuch'"),
-        ("s.nosuch", "n", "no column 'nosuch'"),
+        ("nosuch", "n", "no column `nosuch`"),
+        ("s.nosuch", "n", "no column `nosuch`"),
         ("id.x", "n", "'id' is not a struct"),
         ("a.element", "n", "is an array element"),
         ("s", "P", "same name up to case"),
@@ -218,7 +218,7 @@ def test_columns_are_dropped_at_every_level_and_do_not_come_back(mapped):
     ("columns", "match"),
     [
         ("p", "'p' is a partition column"),
-        ("nosuch", "no column 'nosuch'"),
+        ("nosuch", "no column `nosuch`"),
         (["s.x", "s.y"], "struct without fields"),
         (["id", "s", "a", "m"], "all columns are partition columns"),
         ("m.key", "is an array element"),

@@ -66,7 +66,7 @@ def test_a_type_becomes_wider_at_every_level_and_new_rows_use_it(table):
         ("s", "string", "one by one"),
         ("id", da.ArrayType("integer"), "one by one"),
         ("id", "varchar(9)", "texts may only become longer"),
-        ("nosuch", "long", "no column 'nosuch'"),
+        ("nosuch", "long", "no column `nosuch`"),
     ],
 )
 def test_types_that_a_column_cannot_take(table, column, kind, match):
@@ -202,8 +202,8 @@ def test_a_default_is_set_and_dropped(table):
         ({"id": ColumnChange(comment="a"), "ID": ColumnChange(comment="b")}, "CHANGE_SAME_COLUMN"),
         ({"s": ColumnChange(comment="a"), "s.x": ColumnChange(comment="b")}, "CHANGE_SAME_COLUMN"),
         ({"id": ColumnChange(position="LAST")}, "write 'FIRST' or 'AFTER name'"),
-        ({"id": ColumnChange(position="AFTER nosuch")}, "no column 'nosuch'"),
-        ({"s.x": ColumnChange(position="AFTER id")}, "no column 'id'"),
+        ({"id": ColumnChange(position="AFTER nosuch")}, "no column `nosuch`"),
+        ({"s.x": ColumnChange(position="AFTER id")}, "no column `id`"),
         ({"a.element": ColumnChange(comment="c")}, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY"),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_change_says_what_it_changes():
 @pytest.mark.parametrize(
     ("positions", "match"),
     [
-        ({"n": "AFTER nosuch"}, "no column 'nosuch'"),
+        ({"n": "AFTER nosuch"}, "no column `nosuch`"),
         ({"n": "BEFORE id"}, "not the position"),
         ({"other": "FIRST"}, "not among the new columns"),
         ({"n,m": "FIRST"}, "not the name of one column"),

@@ -230,7 +230,7 @@ def test_a_table_may_not_have_the_columns_of_the_feed(table):
 
 def test_an_absent_column_is_refused(table):
     started(table).commit([table.add_file(rows(1))])
-    with pytest.raises(SchemaMismatchError, match="'x'"):
+    with pytest.raises(SchemaMismatchError, match="`x`"):
         changes(table, columns=["x"])
 
 

@@ -138,7 +138,7 @@ def test_fields_are_found_whatever_their_case_unless_ambiguous():
     assert schema.field("A").type == PrimitiveType("string")
     assert schema.field("b").name == "B"
     assert schema.find("d") is None
-    with pytest.raises(SchemaMismatchError, match="'d'"):
+    with pytest.raises(SchemaMismatchError, match="`d`"):
         schema.field("d")
     assert Schema(schema.fields[:2]).find("a").name == "a"
     assert StructType([Field("ab", "long"), Field("aB", "long")]).find("AB") is None

@@ -61,7 +61,7 @@ def test_what_spark_refuses(fields):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["c"], "'c'"),
+        (["c"], "`c`"),
         (["a", "A"], "twice"),
         (["s"], "'s' cannot partition"),
         (["v"], "'v' cannot partition"),

@@ -301,6 +301,18 @@ def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path):
         write(spark.sql("SELECT 'a' s"), numbered)
 
 
+def test_what_spark_does_not_let_a_python_source_do_is_said(spark, tmp_path):
+    """Spark tells a data source in Python neither the path of a named table nor the columns of partitionBy."""
+    write(spark.range(2), tmp_path)
+    with refused("CREATE TEMPORARY VIEW name USING deltaarrow"):
+        spark.sql(f"CREATE TABLE named USING deltaarrow OPTIONS (path '{tmp_path}')")
+    with refused("partitioning or clustering columns do not match"):
+        spark.range(2).write.format("deltaarrow").mode("append").partitionBy("id").save(str(tmp_path))
+    assert da.DeltaTable(tmp_path).version() == 0
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW seen USING deltaarrow OPTIONS (path '{tmp_path}')")
+    assert spark.sql("SELECT count(*) FROM seen").first()[0] == 2
+
+
 def test_job_that_fails_leaves_nothing_visible(spark, tmp_path):
     write(spark.range(2), tmp_path)
     files = data_files(tmp_path)

@@ -299,7 +299,7 @@ def test_what_is_not_understood_is_refused_by_name(text, names):
         ("a = 1 AND", "at character 7: an operand is missing\n  a = 1 AND\n        ^"),
         (
             "a = 1\n  AND b 7",
-            "at character 15: Invalid expression / Unexpected token\n    AND b 7\n          ^",
+            "at character 15: `7` is not expected here\n    AND b 7\n          ^",
         ),
     ],
 )

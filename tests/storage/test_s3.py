@@ -1,10 +1,15 @@
 """S3: options in two spellings, paged listings, and errors that must not read as an empty table."""
 
+import socket
+
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.s3 import list_s3_objects, s3fs_options
+from deltaarrow.storage.s3 import list_s3_objects
+from deltaarrow.storage.s3_options import render_s3_options, s3fs_options
+from tests.support.modules import ROOT
 from tests.support.stores import BUCKET, raw_s3
 
 
@@ -131,3 +136,92 @@ def test_a_denied_listing_is_not_an_empty_folder(s3_options: dict[str, str], mon
 
 def test_secrets_are_not_shown(s3_options: dict[str, str]) -> None:
     assert "secret" not in repr(open_store(f"s3://{BUCKET}/t", s3_options))
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "value"),
+    [
+        ({"timeout": "30s"}, ("config_kwargs", "read_timeout"), 30.0),
+        ({"timeout": "5 minutes"}, ("config_kwargs", "read_timeout"), 300.0),
+        ({"connect_timeout": 2}, ("config_kwargs", "connect_timeout"), 2.0),
+        ({"connect_timeout": "1m 500ms"}, ("config_kwargs", "connect_timeout"), 60.5),
+        ({"pool_idle_timeout": "90 seconds"}, ("config_kwargs", "connector_args", "keepalive_timeout"), 90.0),
+        ({"max_retries": "2"}, ("config_kwargs", "retries", "max_attempts"), 2),
+        ({"proxy_url": "http://p:1"}, ("config_kwargs", "proxies", "https"), "http://p:1"),
+        ({"user_agent": "me"}, ("config_kwargs", "user_agent"), "me"),
+        ({"aws_unsigned_payload": "true"}, ("config_kwargs", "s3", "payload_signing_enabled"), False),
+        (
+            {"aws_server_side_encryption": "AES256"},
+            ("s3_additional_kwargs", "ServerSideEncryption"),
+            "AES256",
+        ),
+        ({"default_content_type": "a/b"}, ("s3_additional_kwargs", "ContentType"), "a/b"),
+        ({"AWS_PROFILE": "me"}, ("profile",), "me"),
+    ],
+)
+def test_options_of_the_client_arrive(given, place, value) -> None:
+    found = options(**given)
+    for key in place:
+        found = found[key]
+    assert found == value
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"tiemout": "1s"}, "unknown storage option 'tiemout'; did you mean `timeout`"),
+        ({"AWS_REGON": "x"}, "unknown storage option 'AWS_REGON'; did you mean `AWS_REGION`"),
+        ({"endpoint_ulr": "x"}, "did you mean `endpoint_url`"),
+        ({"timeout": "soon"}, "'timeout' must be a time such as '30s'"),
+        ({"timeout": "-1s"}, "'timeout' must be a time"),
+        ({"timeout": ""}, "'timeout' must be a time"),
+        ({"max_retries": "many"}, "'max_retries' must be a number"),
+        ({"http2_only": "true"}, r"'http2_only' cannot be followed: s3fs speaks HTTP/1\.1 only"),
+        ({"retry_timeout": "1s"}, "'retry_timeout' cannot be followed: give max_retries"),
+        ({"AWS_ROLE_ARN": "x"}, "'AWS_ROLE_ARN' cannot be followed: set the variable"),
+        ({"AWS_SERVER_SIDE_ENCRYPTION": "sse-c"}, "keys of customers are not supported"),
+    ],
+)
+def test_options_of_the_client_that_are_refused(given, message) -> None:
+    with pytest.raises(StorageError, match=message):
+        s3fs_options(given)
+
+
+def test_a_table_is_read_with_options_of_the_client(s3_options: dict[str, str]) -> None:
+    raw_s3(s3_options).pipe_file(f"{BUCKET}/client/f", b"found")
+    given = {"timeout": "20s", "connect_timeout": "5s", "pool_idle_timeout": "30s", "max_retries": "1"}
+    given |= {"user_agent": "reader", "http1_only": "true", "AWS_UNSIGNED_PAYLOAD": "true"}
+    assert open_store(f"s3://{BUCKET}/client", {**s3_options, **given}).read("f") == b"found"
+
+
+def test_requests_are_repeated_as_often_as_the_option_says(s3_options: dict[str, str], monkeypatch) -> None:
+    import aiobotocore.httpsession
+
+    sent = []
+
+    async def lost(self, request):
+        sent.append(request.url)
+        raise ReadTimeoutError(endpoint_url=request.url)
+
+    monkeypatch.setattr(aiobotocore.httpsession.AIOHTTPSession, "send", lost)
+    store = open_store(f"s3://{BUCKET}/lost", {**s3_options, "max_retries": "1"})
+    with pytest.raises(
+        StorageError, match="check AWS_ENDPOINT_URL and the network, or give a longer timeout"
+    ):
+        store.read("f")
+    assert len(sent) == 2
+
+
+def test_a_proxy_is_asked(s3_options: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        proxy = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        store = open_store(f"s3://{BUCKET}/t", {**s3_options, "proxy_url": proxy, "max_retries": "0"})
+        with pytest.raises(StorageError, match=r"proxy"):
+            store.read("f")
+
+
+def test_the_page_on_stores_has_the_options() -> None:
+    page = (ROOT / "docs" / "stores.md").read_text()
+    between = page.partition("-->\n")[2].partition("\n<!-- end of s3_options -->")[0]
+    assert between == render_s3_options()

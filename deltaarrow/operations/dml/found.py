@@ -159,6 +159,9 @@ class _FoundRows(Merge):
         alias = self.statement.target_alias
         return {name for each, name in self._exported() if each == alias} | {*self._query.columns}
 
+    def _repeated_keys(self, cursor: "duckdb.DuckDBPyConnection", plan: scan.ScanPlan) -> str:
+        return ""
+
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> "RowMatcher | None":
         return None
 

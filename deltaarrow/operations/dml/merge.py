@@ -16,6 +16,8 @@ import pyarrow as pa
 import deltaarrow.scan as scan
 from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import files_cursor, quote_identifier
+from deltaarrow.display.marked_line import shortened
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
@@ -24,7 +26,7 @@ from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clau
 from deltaarrow.operations.dml.operation import RowOperation, times
 from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
-from deltaarrow.operations.dml.staging import StagedRows
+from deltaarrow.operations.dml.staging import REPEATED_MATCH, StagedRows, repeated_match
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
 from deltaarrow.transaction import RowMatcher
@@ -38,6 +40,7 @@ __all__ = ["Merge", "carry_out_merge", "explain_merge", "merge_rows"]
 _SOURCE = "deltaarrow_source"
 _SOURCE_STREAM = "deltaarrow_source_stream"
 _PRESENT = "deltaarrow_present"
+_SHOWN_KEYS = 3
 _MOST_HELD = 64 << 20
 """A source of fewer bytes is joined in memory; a larger one is loaded into a DuckDB table that can spill."""
 
@@ -151,15 +154,20 @@ class Merge:
                 old=self._old(),
             )
 
-        staged = operation.stage(
-            plan,
-            query,
-            numbering=numbering,
-            writes_changes=self.writes_changes,
-            cursor=cursor,
-            may_repeat=self.may_repeat,
-            relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
-        )
+        try:
+            staged = operation.stage(
+                plan,
+                query,
+                numbering=numbering,
+                writes_changes=self.writes_changes,
+                cursor=cursor,
+                may_repeat=self.may_repeat,
+                relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
+            )
+        except UnsupportedFeatureError as error:
+            if error.feature != REPEATED_MATCH:
+                raise
+            raise repeated_match(self._repeated_keys(cursor, plan)) from None
         stage_marks(operation.transaction, operation.target, numbering.marks)
         files, _ = operation.snapshot.totals()
         operation.commit(self.parameters(), staged, lambda: self.metrics(staged, source_rows))
@@ -177,6 +185,26 @@ class Merge:
             "num_target_files_removed": staged.losses.removed_files,
             **times(operation, staged),
         }
+
+    def _repeated_keys(self, cursor: "duckdb.DuckDBPyConnection", plan: scan.ScanPlan) -> str:
+        """Return the values that the predicate compares in source rows which match one row; for an error."""
+        import duckdb
+
+        alias = self.statement.source_alias
+        names = sorted(name for side, name in self.condition.columns if side == alias)
+        values = "".join(f"any_value(s.{quote_identifier(name)}), " for name in names)
+        try:
+            rows = scan.located_rows(cursor, plan, f"deltaarrow_repeated_{plan.version}")
+            found = cursor.execute(
+                f"SELECT {values}count(*) FROM ({rows}) AS t JOIN {_SOURCE} AS s ON {self.condition.sql}"
+                f" WHERE {self._clause_sql('NULL')} IS NOT NULL GROUP BY t.{scan.FILE_COLUMN},"
+                f" t.{scan.ROW_COLUMN} HAVING count(*) > 1 ORDER BY ALL LIMIT {_SHOWN_KEYS}"
+            ).fetchall()
+        except (duckdb.Error, DeltaError):
+            return ""
+        keys = (zip(names, values, strict=False) for values in found)
+        shown = [", ".join(f"{name} = {shortened(repr(value))}" for name, value in key) for key in keys]
+        return "; ".join(f"{key}: {many[-1]} rows" for key, many in zip(shown, found, strict=True) if key)
 
     @property
     def may_repeat(self) -> bool:

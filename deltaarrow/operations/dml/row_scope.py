@@ -142,7 +142,13 @@ class RowScope:
         if not isinstance(text, str):
             raise TypeError(f"a value is SQL text, not {type(text).__qualname__}")
         ensure_columns_unquoted(text, self.tables.values())
-        found = parse_column(text, self._scope)
+        try:
+            found = parse_column(text, self._scope)
+        except SchemaMismatchError as error:
+            word = text.strip()
+            if word.isidentifier():
+                error.args = (f"{error}; if you mean the text, write it in single quotes: '{word}'",)
+            raise
         if found is not None:
             path, field = found
             if not has_text_rules(resolve_path(self.tables[path[0]], path[1:])):

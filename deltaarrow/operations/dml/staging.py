@@ -31,7 +31,10 @@ from deltaarrow.write import (
     write_files,
 )
 
-__all__ = ["RowStage", "StagedRows"]
+__all__ = ["REPEATED_MATCH", "RowStage", "StagedRows", "repeated_match"]
+
+REPEATED_MATCH = "MERGE with several matches of a row"
+"""The feature that `repeated_match` names."""
 
 _WRITTEN = {ClauseKind.UPDATE: ChangeType.UPDATE_POSTIMAGE, ClauseKind.INSERT: ChangeType.INSERT}
 _TAKEN = {ClauseKind.UPDATE: ChangeType.UPDATE_PREIMAGE, ClauseKind.DELETE: ChangeType.DELETE}
@@ -165,7 +168,7 @@ class RowStage:
             before = len(bitmap)
             bitmap.update(each.positions[rows].astype(np.uint64))
             if len(bitmap) != before + len(rows):
-                raise _found_twice()
+                raise repeated_match()
 
     def _first_found(self, each: FoundRows) -> FoundRows:
         """Drop rows that were found before."""
@@ -182,7 +185,7 @@ class RowStage:
     def _ensure_found_once(self) -> None:
         for place, kept in self._kept.items():
             if place in self._gone and not kept.isdisjoint(self._gone[place]):
-                raise _found_twice()
+                raise repeated_match()
 
     def _completed(self, each: FoundRows) -> Iterator[tuple[pa.RecordBatch, pa.Array | None]]:
         """Yield the rows to write, in the table's schema, with their present row ids."""
@@ -217,10 +220,12 @@ def _by_file(files: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
             yield int(files[rows[0]]), rows
 
 
-def _found_twice() -> UnsupportedFeatureError:
+def repeated_match(keys: str = "") -> UnsupportedFeatureError:
+    """Return the error for rows that are found twice; `keys` are the source's, if they are known."""
+    shown = f" ({keys})" if keys else ""
     return UnsupportedFeatureError(
-        "several rows of the source match one row of the table, so the result is ambiguous; remove duplicate"
-        " keys from the source, or make the predicate more specific"
+        f"several rows of the source match one row of the table{shown}, so the result is ambiguous; remove"
+        " duplicate keys from the source, or make the predicate more specific"
         " (Spark: DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE)",
-        feature="MERGE with several matches of a row",
+        feature=REPEATED_MATCH,
     )

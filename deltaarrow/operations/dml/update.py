@@ -135,6 +135,11 @@ def _bound(
 ) -> _Bound:
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("give either updates or new_values to an update, with at least one column")
+    if not isinstance(updates or new_values, Mapping):
+        raise TypeError(
+            "an update takes a dict of columns and values, such as {'price': 'price + 1'}, not"
+            f" {updates or new_values!r}"
+        )
     inner = single_scope(operation, target_alias)
     outer = RowScope(
         inner.tables, lambda _, name: f"j.{exported_name('t', name)}", inner.target, inner.now_ms

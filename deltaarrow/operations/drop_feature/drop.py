@@ -21,6 +21,7 @@ A call that was interrupted is simply repeated. Chapters "Protocol Evolution" an
 
 from dataclasses import dataclass, field, replace
 
+from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConcurrentWriteException, FeatureDropError, UnsupportedFeatureError
 from deltaarrow.features import (
     FEATURES,
@@ -284,7 +285,8 @@ def _droppable(name: str) -> TableFeature:
         )
     feature = find_feature(name)
     if feature is None:
-        raise _refusal("UNSUPPORTED_CLIENT_FEATURE", f"this release knows no table feature {name!r}")
+        meant = did_you_mean(name, FEATURES)
+        raise _refusal("UNSUPPORTED_CLIENT_FEATURE", f"this release knows no table feature {name!r}{meant}")
     if feature.removal is Removal.NO:
         raise _refusal("NONREMOVABLE_FEATURE", f"the table feature {feature.name} cannot be dropped")
     return feature

@@ -58,7 +58,7 @@ class ZOrder:
         """
         rules = CompactionRules(target_size=target_size)
         if isinstance(columns, str):
-            raise ValueError(f"give a list of columns, not {columns!r}")
+            raise ValueError(f"give a list of columns, not a text: write [{columns!r}]")
         if not columns:
             raise ValueError("a z-order needs at least one column")
         clustered = clustering_columns(snapshot)

@@ -7,11 +7,12 @@ the relations of its own SELECT. The aliases of the select list come next, then 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType
 from deltaarrow.spark_sql.conditionals import field_of
 from deltaarrow.spark_sql.nodes import ColumnRef, Node
-from deltaarrow.spark_sql.scope import Fields, no_column
+from deltaarrow.spark_sql.scope import Fields
 
 __all__ = ["Columns", "Found", "SourceColumn"]
 
