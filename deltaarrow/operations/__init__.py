@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         CommitProperties as CommitProperties,
         PostCommitHookProperties as PostCommitHookProperties,
         Transaction as Transaction,
+        given_properties as given_properties,
     )
     from deltaarrow.operations.constraints import (
         add_constraint as add_constraint,

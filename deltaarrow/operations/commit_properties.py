@@ -6,7 +6,13 @@ from typing import Any
 
 from deltaarrow.actions import ensure_commit_metadata
 
-__all__ = ["AutoCompaction", "CommitProperties", "PostCommitHookProperties", "Transaction"]
+__all__ = [
+    "AutoCompaction",
+    "CommitProperties",
+    "PostCommitHookProperties",
+    "Transaction",
+    "given_properties",
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,17 @@ class CommitProperties:
         ensure_commit_metadata(self.custom_metadata or {})
         if self.max_commit_retries is not None and self.max_commit_retries < 0:
             raise ValueError(f"max_commit_retries is {self.max_commit_retries}; give 0 or a larger number")
+
+
+def given_properties(properties: CommitProperties | None) -> CommitProperties:
+    """Return the properties of a commit, or the defaults; raise `TypeError` for anything else."""
+    given: object = properties
+    if given is not None and not isinstance(given, CommitProperties):
+        raise TypeError(
+            f"commit_properties must be CommitProperties, not {type(given).__name__}; for keys of the"
+            " history, write CommitProperties(custom_metadata={'reason': 'repair'})"
+        )
+    return properties or CommitProperties()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,7 +126,7 @@ def _ensure_met(transaction: OptimisticTransaction, snapshot: Snapshot, constrai
     if broken:
         rows = "row" if broken == 1 else "rows"
         raise ConstraintViolationError(
-            f"the new CHECK constraint {constraint.name} ({constraint.expression.text}) is violated by {broken}"
-            f" {rows} of {snapshot.store.uri}; correct or delete these rows first (Spark:"
+            f"the new CHECK constraint {constraint.name} ({constraint.expression.text}) is violated by"
+            f" {broken} {rows} of {snapshot.store.uri}; correct or delete these rows first (Spark:"
             " DELTA_NEW_CHECK_CONSTRAINT_VIOLATION)"
         )

@@ -28,7 +28,7 @@ from deltaarrow.operations.clustering_domain import (
     render_clustering,
     resolve_clustering_columns,
 )
-from deltaarrow.operations.commit_properties import CommitProperties
+from deltaarrow.operations.commit_properties import CommitProperties, given_properties
 from deltaarrow.operations.universal_format import write_universal_format
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import (
@@ -163,7 +163,7 @@ def create_table(
                 f"{store.uri} is a Delta table already; mode='ignore' returns it unchanged"
             )
         return False
-    commit_properties = commit_properties or CommitProperties()
+    commit_properties = given_properties(commit_properties)
     protocol, metadata = table.actions(clock)
     transaction = OptimisticTransaction(
         store=store,

@@ -13,7 +13,12 @@ import pyarrow as pa
 
 from deltaarrow.errors import MetadataChangedException, UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    Transaction,
+    given_properties,
+)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
@@ -60,7 +65,7 @@ class DistributedWrite:
         `UnsupportedFeatureError` if the data lacks the values of an identity column: parallel executors
         cannot number rows in sequence.
         """
-        commit_properties = commit_properties or CommitProperties()
+        commit_properties = given_properties(commit_properties)
         version = None if snapshot is None else snapshot.version
         transaction = begin_write(store, snapshot, options, commit_properties)
         if is_replay(transaction, options.applications):

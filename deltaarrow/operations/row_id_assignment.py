@@ -30,7 +30,11 @@ from deltaarrow.features import (
     properties,
     upgraded_protocol,
 )
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import RowTracking, row_tracking_of
@@ -124,7 +128,7 @@ def backfill_row_ids(
     concurrent commit changes the metadata, which the caller relies on, and the exceptions of commits;
     commits made before stay, and a repeated call continues from there.
     """
-    given = commit_properties or CommitProperties()
+    given = given_properties(commit_properties)
     # The progress of applications is recorded once, in the commit that sets the property.
     given = replace(given, app_transactions=None)
     configuration = {**snapshot.configuration, properties.ENABLE_ROW_TRACKING.name: "true"}

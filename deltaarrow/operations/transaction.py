@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties, Transaction
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    Transaction,
+    given_properties,
+)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
@@ -28,7 +33,7 @@ def begin_transaction(
     committed before, and `UnsupportedFeatureError` for a table that this release cannot write.
     """
     ensure_writable(snapshot.protocol, snapshot.metadata, "append")
-    given = commit_properties or CommitProperties()
+    given = given_properties(commit_properties)
     retries = given.max_commit_retries
     transaction = OptimisticTransaction(
         store=snapshot.store,

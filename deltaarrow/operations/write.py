@@ -14,7 +14,11 @@ from deltaarrow.actions import AddFile
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
@@ -70,7 +74,7 @@ def begin_write(
 
     Raises `UnsupportedFeatureError` for a table that cannot be written, and `StorageError` for such a store.
     """
-    commit_properties = commit_properties or CommitProperties()
+    commit_properties = given_properties(commit_properties)
     if snapshot is not None:
         ensure_table_writable(snapshot, options)
     retries = commit_properties.max_commit_retries

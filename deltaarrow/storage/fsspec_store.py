@@ -15,9 +15,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted, without_secrets_of
-from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
+from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.failures import is_failure, storage_failure
+from deltaarrow.storage.fsspec_options import ensure_options_known, library_missing, refused_store
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import list_s3_objects, s3_remedy
@@ -500,14 +501,15 @@ def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> 
         options = s3fs_options(storage_options)
     else:
         options = dict(storage_options)
+        ensure_options_known(protocol, options)
     # A cached listing would hide the commits of other writers.
     options["use_listings_cache"] = False
     try:
         filesystem, _ = fsspec.core.url_to_fs(uri, **options)
     except ImportError as error:
-        raise MissingDependencyError(f"{protocol}:// needs another library: {error}") from error
+        raise library_missing(protocol, str(error)) from error
     except ValueError as error:
-        raise StorageError(f"cannot open {uri!r}: {error}") from error
+        raise refused_store(protocol, uri, error) from error
     if protocol == "s3" and any(key.lower().endswith("max_retries") for key in storage_options):
         # s3fs repeats requests too, which would multiply the number that the caller gives.
         filesystem.retries = 1

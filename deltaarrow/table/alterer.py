@@ -100,6 +100,12 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         >>> table.metadata().configuration
         {'delta.enableChangeDataFeed': 'true'}
         """
+        given: object = properties
+        if not isinstance(given, Mapping):
+            raise TypeError(
+                "set_table_properties takes a dict of names and texts, such as {'delta.appendOnly': 'true'},"
+                f" not {given!r}"
+            )
 
         def plan(changes: Mapping[str, str]) -> Alteration:
             return operations.set_properties(self.table.snapshot, changes, known_only=raise_if_not_exists)

@@ -13,6 +13,7 @@ from deltaarrow.operations import (
     WriteOptions,
     WriteResult,
     find_table,
+    given_properties,
     parse_spark_options,
     stage_write,
     write_table,
@@ -117,7 +118,7 @@ def write_deltalake(
     [1, 5]
     """
     spark = parse_spark_options(options or {})
-    commit_properties = _with_spark(commit_properties or CommitProperties(), spark)
+    commit_properties = _with_spark(given_properties(commit_properties), spark)
     if (compaction := spark.get("auto_compact")) is not None:
         hooks = post_commithook_properties or PostCommitHookProperties()
         post_commithook_properties = replace(hooks, auto_compact=compaction)

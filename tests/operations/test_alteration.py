@@ -289,9 +289,7 @@ def test_constraints_are_added_one_at_a_time_and_dropped(table):
         "one constraint",
         lambda alter: alter.add_constraint({"a": "id > 0", "b": "id > 1"}),
     )
-    refused(
-        table, da.ConstraintViolationError, "1 row of", lambda alter: alter.add_constraint({"a": "id > 1"})
-    )
+    refused(table, da.ConstraintViolationError, "1 row", lambda alter: alter.add_constraint({"a": "id > 1"}))
     table.alter.add_constraint({"a": "id > 0"})
     assert protocol(table) == (1, 3, None, None)
     table.alter.drop_constraint("A")

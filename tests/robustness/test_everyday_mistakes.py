@@ -29,6 +29,7 @@ from deltaarrow.errors import (
     FeatureDropError,
     InvalidPredicateError,
     InvalidTablePropertyError,
+    MissingDependencyError,
     SchemaMismatchError,
     StorageError,
     TableNotFoundError,
@@ -191,6 +192,16 @@ STORES = [
             "cannot be followed", "'http2_only'", "HTTP/1.1 only"),
     Mistake("options_as_text", lambda lake: DeltaTable("s3://b/t", storage_options="region=x"), TypeError,
             "not str", "storage_options", "must be a dict of names and values"),
+]  # fmt: skip
+
+OTHER_STORES = [
+    Mistake("scheme_misspelt", lambda lake: DeltaTable("s3s://bucket/t"), StorageError,
+            "no store has the scheme s3s://", "'s3s://bucket/t'", "did you mean `s3`"),
+    Mistake("library_missing", lambda lake: DeltaTable("abfss://c@a.dfs.core.windows.net/t"),
+            MissingDependencyError, "needs a library that is not installed", "abfss://", "pip install adlfs"),
+    Mistake("option_of_another_store_misspelt",
+            lambda lake: DeltaTable("local:///t", storage_options={"auto_mkdri": "true"}), StorageError,
+            "unknown storage option", "'auto_mkdri' of local://", "did you mean `auto_mkdir`"),
 ]  # fmt: skip
 
 COLUMNS = [
@@ -361,6 +372,9 @@ WRITES = [
     Mistake("other_partitions",
             lambda lake: write_deltalake(lake.at("days"), ROWS, mode="append", partition_by="id"),
             SchemaMismatchError, "is partitioned by ['day']", "not by ['id']", "schema_mode='overwrite'"),
+    Mistake("commit_properties_as_dict", lambda lake: lake.append(ROWS, commit_properties={"reason": "x"}),
+            TypeError, "must be CommitProperties, not dict", "commit_properties",
+            "CommitProperties(custom_metadata="),
     Mistake("null",
             lambda lake: write_deltalake(lake.at("strict"), pa.table({"id": [1, None]}), mode="append"),
             ConstraintViolationError, "holds NULL", "'id'", "drop_column_not_null"),
@@ -415,6 +429,10 @@ TABLES = [
     Mistake("interval",
             lambda lake: lake.orders.alter.set_table_properties({"delta.logRetentionDuration": "30 dayz"}),
             InvalidTablePropertyError, "not '30 dayz'", "delta.logRetentionDuration", "such as '2 weeks'"),
+    Mistake("properties_as_text",
+            lambda lake: lake.orders.alter.set_table_properties("delta.appendOnly=true"),
+            TypeError, "takes a dict of names and texts", "set_table_properties",
+            "such as {'delta.appendOnly': 'true'}"),
     Mistake("constraint_unknown",
             lambda lake: DeltaTable(lake.at("strict")).alter.drop_constraint("pricd"),
             InvalidTablePropertyError,
@@ -458,8 +476,8 @@ NAMES = [
 ALL = {
     f"{chapter}_{each.name}": each
     for chapter, mistakes in {
-        "place": PLACES, "store": STORES, "column": COLUMNS, "merge": MERGES, "condition": CONDITIONS,
-        "version": VERSIONS, "write": WRITES, "table": TABLES, "name": NAMES,
+        "place": PLACES, "store": STORES, "other_store": OTHER_STORES, "column": COLUMNS, "merge": MERGES,
+        "condition": CONDITIONS, "version": VERSIONS, "write": WRITES, "table": TABLES, "name": NAMES,
     }.items()
     for each in mistakes
 }  # fmt: skip

@@ -302,7 +302,7 @@ def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path):
 
 
 def test_what_spark_does_not_let_a_python_source_do_is_said(spark, tmp_path):
-    """Spark tells a data source in Python neither the path of a named table nor the columns of partitionBy."""
+    """Spark tells it neither the path of a table with a name nor the columns of ``partitionBy``."""
     write(spark.range(2), tmp_path)
     with refused("CREATE TEMPORARY VIEW name USING deltaarrow"):
         spark.sql(f"CREATE TABLE named USING deltaarrow OPTIONS (path '{tmp_path}')")

@@ -157,9 +157,7 @@ def test_whoever_breaks_a_rule_is_refused(spark, tables):
             da.write_deltalake(theirs, data, mode="overwrite", predicate="id > 0 OR id IS NULL OR id = 0")
     with pytest.raises(Exception, match="violate the new CHECK constraint"):
         spark.sql(f"ALTER TABLE {delta_table(theirs)} ADD CONSTRAINT more CHECK (id > 1)")
-    with pytest.raises(
-        ConstraintViolationError, match=r"the new CHECK constraint more .* is violated by 1 row of"
-    ):
+    with pytest.raises(ConstraintViolationError, match=r"constraint more .* is violated by 1 row of"):
         add_constraint(da.DeltaTable(theirs).snapshot, "more", "id > 1")
     assert delta_log_files(theirs, "*.json") == before[0]
 

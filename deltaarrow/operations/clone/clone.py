@@ -21,7 +21,11 @@ from deltaarrow.operations.clone.copying import Copies, is_noted, note_source
 from deltaarrow.operations.clone.options import CloneOptions, ClonePlan, Progress
 from deltaarrow.operations.clone.references import absolute_files
 from deltaarrow.operations.clone.table import clone_of
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -148,7 +152,7 @@ def _begin(
     if plan.target is not None:
         transaction = begin_transaction(plan.target, "CLONE", commit_properties, hook_properties, clock=clock)
     else:
-        given = commit_properties or CommitProperties()
+        given = given_properties(commit_properties)
         transaction = OptimisticTransaction(
             store=store,
             snapshot=None,

@@ -9,7 +9,11 @@ import orjson
 from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import iceberg_compat_version, properties
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.partitions import FolderPartitions
 from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged_schema, spelled_paths
@@ -187,7 +191,7 @@ def commit_conversion(
     clock: Clock = system_clock,
 ) -> int:
     """Commit a plan as version 0 of the table; `VersionExistsError` if another writer made it meanwhile."""
-    given = commit_properties or CommitProperties()
+    given = given_properties(commit_properties)
     transaction = OptimisticTransaction(
         store=store,
         snapshot=None,

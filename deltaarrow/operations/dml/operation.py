@@ -22,7 +22,11 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
+from deltaarrow.operations.commit_properties import (
+    CommitProperties,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.operations.dml.query import ChangeQuery, exported_name, found_columns, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
@@ -109,7 +113,7 @@ class RowOperation:
                 clock=clock,
             )
 
-        given = commit_properties or CommitProperties()
+        given = given_properties(commit_properties)
         transaction = begin_transaction(
             snapshot, name, replace(given, app_transactions=None), hook_properties, clock=clock
         )

@@ -1,0 +1,65 @@
+"""Options and schemes of fsspec's file systems: refusals of those that no file system knows."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
+
+__all__ = ["ensure_options_known", "library_missing", "refused_store"]
+
+_CHECKED = ("gs", "gcs", "abfs", "abfss", "az", "adl", "local")
+"""Schemes whose file systems hand options to nothing that would know further ones."""
+
+_LIBRARIES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "adl": "adlfs"}
+
+_OF_ALL = ("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache")
+
+
+def ensure_options_known(protocol: str, options: Mapping[str, Any]) -> None:
+    """Raise `StorageError` for an option that the file system of a scheme does not take.
+
+    Only for schemes of which this is known; a library that is missing is not an error here.
+    """
+    import fsspec
+
+    if protocol not in _CHECKED or not options:
+        return
+    try:
+        filesystem = fsspec.get_filesystem_class(protocol)
+    except (ImportError, ValueError):
+        return
+    known = set(_OF_ALL)
+    for each in filesystem.__mro__:
+        if "__init__" in vars(each):
+            known |= {*inspect.signature(vars(each)["__init__"]).parameters} - {
+                "self",
+                "args",
+                "kwargs",
+                "storage_options",
+            }
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise StorageError(
+            f"unknown storage option {unknown!r} of {protocol}://{did_you_mean(unknown, sorted(known))}"
+        )
+
+
+def library_missing(protocol: str, why: str) -> MissingDependencyError:
+    """Return the error for a scheme whose library is not installed."""
+    library = _LIBRARIES.get(protocol)
+    how = why if library is None else f"run: pip install {library}"
+    return MissingDependencyError(f"{protocol}:// needs a library that is not installed; {how}")
+
+
+def refused_store(protocol: str, uri: str, error: ValueError) -> DeltaError:
+    """Return the error for a URI that fsspec refuses: an unknown scheme, or another fault."""
+    import fsspec
+
+    if "not known" not in str(error):
+        return StorageError(f"cannot open {uri!r}: {error}")
+    if protocol in _LIBRARIES:
+        return library_missing(protocol, str(error))
+    meant = did_you_mean(protocol, fsspec.available_protocols())
+    return StorageError(f"cannot open {uri!r}: no store has the scheme {protocol}://{meant}")
