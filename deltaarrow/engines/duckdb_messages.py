@@ -22,6 +22,12 @@ _OWN_NAMES = re.compile(r'\nCandidate bindings: "__[^"]*"$|, "__[^"]*"')
 """Names among those that a message proposes which users do not know."""
 
 
+_OF_CATALOGS = re.compile(r'\nDid you mean "(?:pg_|duckdb_|sqlite_|information_schema|pragma_)[^"]*"\?')
+"""Names of DuckDB's own views, which nobody means."""
+
+_NO_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
+
+
 def show_statement(error: duckdb.Error, statement: str) -> None:
     """Let an error of DuckDB show its place as all errors do, or none if that is not in the statement."""
     message, place = str(error), None
@@ -29,7 +35,11 @@ def show_statement(error: duckdb.Error, statement: str) -> None:
     if found is not None:
         place = _place(statement, found[2], len(found[3]) - len(found[1]))
         message = message[: found.start()] + message[found.end() :]
-    message = _OWN_NAMES.sub("", message)
+    message = _OF_CATALOGS.sub("", _OWN_NAMES.sub("", message))
+    absent = _NO_TABLE.match(message)
+    if absent is not None:
+        path = absent[1] if "/" in absent[1] else f"/path/of/{absent[1]}"
+        message += f"\nName a table by its path, as delta.'{path}', or after register, attach or CREATE TABLE"
     if place is None:
         place = _place_of_name(statement, message)
     if place is not None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
+from deltaarrow.log.moments import type_name
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
@@ -44,7 +45,9 @@ def snapshot_of(
     if isinstance(table, str | os.PathLike):
         store = open_store(table, storage_options)
         return Snapshot.load(store) if version is None else Snapshot.load_as_version(store, version)
-    snapshot = table if isinstance(table, Snapshot) else table.snapshot
+    snapshot = table if isinstance(table, Snapshot) else getattr(table, "snapshot", None)
+    if not isinstance(snapshot, Snapshot):
+        raise TypeError(f"a table must be a path, a URI or a DeltaTable, not {type_name(table)}")
     if version is None or (type(version) is int and version == snapshot.version):
         return snapshot
     return Snapshot.load_as_version(snapshot.store, version)

@@ -274,6 +274,9 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         >>> table.metadata().configuration
         {'delta.constraints.positive': 'id > 0'}
         """
+        named: object = constraints
+        if not isinstance(named, Mapping):
+            raise TypeError(f"a constraint has a name: write {{'name': {named!r}}}")
         if len(constraints) != 1:
             raise ValueError(
                 f"add_constraint adds one constraint per call, not {len(constraints)}; call it once for each"
@@ -346,6 +349,9 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         ['name', 'id']
         """
         given = (fields,) if isinstance(fields, Field) else tuple(fields)
+        other: object = next((each for each in given if not isinstance(each, Field)), None)
+        if other is not None:
+            raise TypeError(f"a new column must be a Field, such as Field('price', 'double'), not {other!r}")
         alteration = operations.add_columns(self.table.snapshot, given, positions)
         self._commit(alteration, commit_properties, post_commithook_properties)
 

@@ -331,6 +331,9 @@ class DeltaTable(TellingNames):
         >>> [(commit["version"], commit["operation"]) for commit in DeltaTable(folder).history()]
         [(1, 'DELETE'), (0, 'WRITE')]
         """
+        given: object = limit
+        if not isinstance(given, int | None):
+            raise TypeError(f"limit must be a number of commits, not {given!r}")
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}; give 0 or a larger number of commits, or None for all")
         times = self._snapshot.commit_times()

@@ -316,6 +316,24 @@ CONDITIONS = [
             "a list of columns, not a text", "'id'", "write ['id']"),
 ]  # fmt: skip
 
+CALLS = [
+    Mistake("number_as_value", lambda lake: lake.orders.update({"price": 5}), TypeError,
+            "a value is SQL text, not int", "such as '5'", "new_values"),
+    Mistake("constraint_without_name", lambda lake: lake.orders.alter.add_constraint("id > 0"), TypeError,
+            "a constraint has a name", "'id > 0'", "write {'name': 'id > 0'}"),
+    Mistake("column_as_text", lambda lake: lake.orders.alter.add_columns(["tax"]), TypeError,
+            "must be a Field", "'tax'", "such as Field('price', 'double')"),
+    Mistake("history_of_text", lambda lake: lake.orders.history("ten"), TypeError,
+            "must be a number of commits", "limit", "not 'ten'"),
+    Mistake("frame_as_table", lambda lake: da.scan_delta(pd.DataFrame()), TypeError,
+            "not pandas", "a table", "must be a path, a URI or a DeltaTable"),
+    Mistake("name_in_sql", lambda lake: da.connect().sql("SELECT * FROM orders"), Exception,
+            "Table with name orders does not exist", "^",
+            "Name a table by its path, as delta.'/path/of/orders'"),
+    Mistake("path_in_sql", lambda lake: da.connect().sql("SELECT * FROM 'lake/orders'"), Exception,
+            "Table with name lake/orders does not exist", "^", "as delta.'lake/orders'"),
+]  # fmt: skip
+
 VERSIONS = [
     Mistake("future", lambda lake: DeltaTable(lake.at("lake/orders"), version=9), VersionNotFoundError,
             "does not exist", "version 9", "the log holds the versions 0 to 0"),
@@ -477,7 +495,8 @@ ALL = {
     f"{chapter}_{each.name}": each
     for chapter, mistakes in {
         "place": PLACES, "store": STORES, "other_store": OTHER_STORES, "column": COLUMNS, "merge": MERGES,
-        "condition": CONDITIONS, "version": VERSIONS, "write": WRITES, "table": TABLES, "name": NAMES,
+        "condition": CONDITIONS, "call": CALLS,
+        "version": VERSIONS, "write": WRITES, "table": TABLES, "name": NAMES,
     }.items()
     for each in mistakes
 }  # fmt: skip

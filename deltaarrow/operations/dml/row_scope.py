@@ -140,7 +140,10 @@ class RowScope:
         exceptions of `parse_expression` and `ensure_columns_unquoted`.
         """
         if not isinstance(text, str):
-            raise TypeError(f"a value is SQL text, not {type(text).__qualname__}")
+            raise TypeError(
+                f"a value is SQL text, not {type(text).__qualname__}: write it in quotes, such as"
+                f" {str(text)!r}; for Python values, update takes new_values"
+            )
         ensure_columns_unquoted(text, self.tables.values())
         try:
             found = parse_column(text, self._scope)
