@@ -118,13 +118,36 @@ class Snapshot:
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for a table that this
         release cannot read, `UnsupportedFeatureError`.
         """
-        state = known._state if known else None
         try:
             segment = list_segment(store, version)
         except TableNotFoundError:
-            if for_write:  # most writers make the table then, and need no reason
-                raise
             raise _load("absent_table")(store) from None
+        state = known._state if known else None
+        return cls._replayed(segment, store, version, state, for_write=for_write, limits=limits)
+
+    @classmethod
+    def find(cls, store: Store, *, for_write: bool = False) -> "Snapshot | None":
+        """Open the table in `store` at its newest version; None if there is no table.
+
+        `for_write` is as for `load`, whose other errors this raises.
+        """
+        try:
+            segment = list_segment(store)
+        except TableNotFoundError:
+            return None
+        return cls._replayed(segment, store, for_write=for_write)
+
+    @classmethod
+    def _replayed(
+        cls,
+        segment: LogSegment,
+        store: Store,
+        version: int | None = None,
+        state: LogState | None = None,
+        *,
+        for_write: bool = False,
+        limits: LogLimits | None = None,
+    ) -> "Snapshot":
         for _ in range(_CLEAN_UPS):
             try:
                 return cls(replay(store, segment, state, for_write=for_write, limits=limits))

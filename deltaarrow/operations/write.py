@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import AddFile
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.commit_properties import (
     CommitProperties,
@@ -36,10 +36,7 @@ _LOGGER = logging.getLogger(__name__)
 
 def find_table(store: Store) -> Snapshot | None:
     """Return the newest version of the table in a store, to write to it; None if there is no table."""
-    try:
-        return Snapshot.load(store, for_write=True)
-    except TableNotFoundError:
-        return None
+    return Snapshot.find(store, for_write=True)
 
 
 def write_table(

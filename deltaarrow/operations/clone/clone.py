@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltaarrow.actions import FILE_SCHEMA, AddFile
 from deltaarrow.columnar.arrays import empty_table
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import StorageError, TableNotFoundError, UnsupportedFeatureError, VersionExistsError
+from deltaarrow.errors import StorageError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.log import LogState, read_commit_infos
 from deltaarrow.log.file_sources import stream_files
@@ -111,9 +111,8 @@ def plan_clone(source: Snapshot, store: Store, options: CloneOptions) -> ClonePl
 
 def _target(source: Snapshot, store: Store, options: CloneOptions) -> Snapshot | None:
     """The table that becomes the clone; None if there is none."""
-    try:
-        target = Snapshot.load(store)
-    except TableNotFoundError:
+    target = Snapshot.find(store)
+    if target is None:
         return None
     if is_supported(target.protocol, "catalogManaged"):
         raise UnsupportedFeatureError(

@@ -200,7 +200,7 @@ class Merge:
                 f" WHERE {self._clause_sql('NULL')} IS NOT NULL GROUP BY t.{scan.FILE_COLUMN},"
                 f" t.{scan.ROW_COLUMN} HAVING count(*) > 1 ORDER BY ALL LIMIT {_SHOWN_KEYS}"
             ).fetchall()
-        except (duckdb.Error, DeltaError):
+        except (duckdb.Error, DeltaError, OSError):
             return ""
         keys = (zip(names, values, strict=False) for values in found)
         shown = [", ".join(f"{name} = {shortened(repr(value))}" for name, value in key) for key in keys]

@@ -78,7 +78,7 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
 
     def build(store: Store, location: TableLocation) -> WriteResult:
         if statement.query is None and not statement.may_replace:
-            there = _there(store)
+            there = Snapshot.find(store)
             if there is not None:
                 _ensure_described(there, table, location)
                 return WriteResult(None)
@@ -175,13 +175,6 @@ def _declared_rows(query: QueryRows, columns: Sequence[Field]) -> pa.RecordBatch
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _there(store: Store) -> Snapshot | None:
-    try:
-        return Snapshot.load(store)
-    except TableNotFoundError:
-        return None
-
-
 def _ensure_described(there: Snapshot, table: NewTable, location: TableLocation) -> None:
     """Raise unless a table that is there is as a statement says, which gives it a name."""
     place = redacted(location.uri)
@@ -237,7 +230,7 @@ def _clone_table(session: "Session", statement: CloneTable) -> pa.Table:
     metrics: dict[str, Any] = {}
 
     def build(store: Store, location: TableLocation) -> WriteResult:
-        is_new = _there(store) is None
+        is_new = Snapshot.find(store) is None
         found = source.clone(
             store.uri,
             version=None if statement.version is None else moment(statement.version),
