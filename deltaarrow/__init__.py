@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.merger import TableMerger as TableMerger
+    from deltaarrow.table.sink import sink_delta as sink_delta
     from deltaarrow.table.writer import write_deltalake as write_deltalake
     from deltaarrow.transaction.transaction import OptimisticTransaction as OptimisticTransaction
     from deltaarrow.write.properties import (

@@ -11,7 +11,7 @@ name here; conflicts have Spark's names, because users search for them. The tree
     ├── DeltaProtocolError            what the log says breaks the protocol
     │   ├── CorruptLogError           a gap, a torn file, no protocol or metadata
     │   ├── CorruptDeletionVectorError  a deletion vector fails one of its checks
-    │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself
+    │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself (also an OSError)
     │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
     ├── SchemaMismatchError           data or columns do not fit the table's schema
     ├── ConstraintViolationError      a row breaks a constraint, or a value cannot be computed for it
@@ -36,6 +36,8 @@ name here; conflicts have Spark's names, because users search for them. The tree
     ├── ExpressionLimitError          a SQL expression takes too much time or memory
     ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
+
+`DeltaWarning` is the class of the warnings.
 """
 
 from collections.abc import Sequence
@@ -57,6 +59,7 @@ __all__ = [
     "CorruptLogError",
     "DeltaError",
     "DeltaProtocolError",
+    "DeltaWarning",
     "ExpressionLimitError",
     "FeatureDropError",
     "InvalidCommitMetadataError",
@@ -114,8 +117,8 @@ class CorruptDeletionVectorError(DeltaProtocolError):
     """A deletion vector fails one of its checks: version, magic, size, CRC or cardinality."""
 
 
-class CorruptDataFileError(DeltaProtocolError):
-    """A data file contradicts the log, its own format, or itself."""
+class CorruptDataFileError(DeltaProtocolError, OSError):
+    """A data file contradicts the log, its own format, or itself; or it is missing."""
 
 
 class UnsupportedFeatureError(DeltaProtocolError):
@@ -282,3 +285,7 @@ class MemoryLimitError(DeltaError, MemoryError):
 
 class MissingDependencyError(DeltaError, ImportError):
     """An optional library is not installed; the message has the ``pip install`` command for it."""
+
+
+class DeltaWarning(UserWarning):
+    """A call does what it says, but its result is easily taken for something else."""

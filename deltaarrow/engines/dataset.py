@@ -1,8 +1,8 @@
 """A snapshot as a `pyarrow.dataset.Dataset`, for pyarrow, pandas and every engine that reads one.
 
 pyarrow's own datasets cannot handle deletion vectors or column mapping, so every scan of this dataset goes
-through `deltaarrow.scan.batches`. The underlying C++ object gets a single file that does not exist: an
-operation that would bypass `scanner` fails with a message instead of showing deleted rows.
+through `deltaarrow.scan.batches`. The underlying C++ object gets a single file, in a file system that opens
+nothing: an operation that would bypass `scanner` raises TypeError instead of showing deleted rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-from pyarrow.fs import LocalFileSystem
+from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.display.redaction import redacted
@@ -31,6 +31,7 @@ from deltaarrow.scan import (
     ScanPlan,
     explain_scan,
     joined_predicate,
+    list_file_uris,
     plan_scan,
     row_conditions,
     row_tracking_of,
@@ -44,10 +45,25 @@ from deltaarrow.statistics import guarantees, partition_expression
 
 __all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner", "LogDataset"]
 
-_POISON = (
-    "/DeltaDataset: this operation of pyarrow would bypass the Delta log;"
-    " use .scanner(), .to_table() or .to_batches()"
+_UNREAD = "a-delta-table"
+"""The name of the one file that pyarrow's C++ object knows."""
+
+_BYPASS = (
+    "this call of pyarrow reads data files by itself, which would show deleted rows and stored names:"
+    " Scanner.from_dataset, acero's scan node, UnionDataset, and a join in which the Delta table is the"
+    " dataset on the right; give it the rows, as pyarrow.dataset.dataset(d.to_table(columns, filter)), or the"
+    " stream d.scanner(columns, filter).to_reader(); from the Delta table, d.join(other) works"
 )
+
+
+class _NoFiles:
+    """A file system in fsspec's form that refuses whatever is asked of it."""
+
+    protocol = "deltaarrow"
+
+    def __getattr__(self, name: str) -> Any:
+        raise TypeError(_BYPASS)
+
 
 # --- translate -------------------------------------------------------------------------------------
 
@@ -128,6 +144,11 @@ class DeltaFragment:
         """The logical schema of the table."""
         return self._plan.layout.arrow_schema
 
+    @property
+    def physical_schema(self) -> pa.Schema:
+        """The schema of the rows that the fragment returns: the logical one, whatever the file stores."""
+        return self.schema
+
     @cached_property
     def partition_expression(self) -> pc.Expression:
         """The partition values of the file."""
@@ -197,9 +218,24 @@ class DeltaFragment:
         """Return an iterator over the live rows of the file; the arguments are those of `scanner`."""
         return self.scanner(schema, **options).to_batches()
 
+    def head(self, num_rows: int, **options: Any) -> pa.Table:
+        """Return the first live rows of the file; the other arguments are those of `scanner`."""
+        return self.scanner(**options).head(num_rows)
+
+    def take(self, indices: Any, **options: Any) -> pa.Table:
+        """Return the live rows at the given positions; the other arguments are those of `scanner`.
+
+        Raises `IndexError` when the file has fewer live rows.
+        """
+        return self.scanner(**options).take(indices)
+
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of live rows that match."""
         return self.scanner(columns=[], filter=filter, **options).count_rows()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the live rows of the file through the Arrow PyCapsule interface."""
+        return self.scanner().__arrow_c_stream__(requested_schema)
 
 
 def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,8 +259,9 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
     def __init__(self, schema: pa.Schema, conditions: Given) -> None:
         self._conditions = row_conditions(conditions)
         file_format = pads.ParquetFileFormat()
-        poison = file_format.make_fragment(_POISON, LocalFileSystem())
-        super().__init__([poison], schema, file_format, LocalFileSystem())
+        no_files = PyFileSystem(FSSpecHandler(_NoFiles()))
+        unread = file_format.make_fragment(_UNREAD, no_files)
+        super().__init__([unread], schema, file_format, no_files)
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan | ChangePlan:
         raise NotImplementedError
@@ -274,20 +311,32 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         return pads.InMemoryDataset(self.to_table().sort_by(sorting, **options))
 
     def join(self, right_dataset: Any, *arguments: Any, **options: Any) -> pads.InMemoryDataset:
-        """Join with another dataset, Delta or not, in memory."""
-        right = right_dataset.to_table()
-        return pads.InMemoryDataset(self.to_table().join(right, *arguments, **options))
+        """Join with another dataset, Delta or not, or any Arrow data, in memory."""
+        return pads.InMemoryDataset(self.to_table().join(_rows_of(right_dataset), *arguments, **options))
 
     def join_asof(self, right_dataset: Any, *arguments: Any, **options: Any) -> pads.InMemoryDataset:
-        """Join with the nearest rows of another dataset, in memory."""
-        right = right_dataset.to_table()
-        return pads.InMemoryDataset(self.to_table().join_asof(right, *arguments, **options))
+        """Join with the nearest rows of another dataset, Delta or not, or any Arrow data, in memory."""
+        return pads.InMemoryDataset(self.to_table().join_asof(_rows_of(right_dataset), *arguments, **options))
 
     def replace_schema(self, schema: pa.Schema) -> "LogDataset":
         """Refuse: the schema of a Delta table comes from its log."""
-        raise SchemaMismatchError(
-            f"the schema of a {type(self).__name__} comes from the Delta log; cast the result of a scan"
+        raise TypeError(
+            f"replace_schema, which pyarrow.dataset.dataset([...]) calls for each dataset, cannot change a"
+            f" {type(self).__name__}, whose schema comes from the Delta log; for several tables as one, use"
+            " pyarrow.concat_tables or UNION ALL in DuckDB; for another schema, cast the result of a scan"
         )
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the schema through the Arrow PyCapsule interface."""
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the rows through the Arrow PyCapsule interface, as a stream."""
+        return self.scanner().to_reader().__arrow_c_stream__(requested_schema)
+
+
+def _rows_of(data: Any) -> pa.Table:
+    return data.to_table() if isinstance(data, pads.Dataset) else pa.table(data)
 
 
 class DeltaDataset(LogDataset):
@@ -348,11 +397,8 @@ class DeltaDataset(LogDataset):
 
     @property
     def files(self) -> list[str]:
-        """The locations of the data files."""
-        store = self._snapshot.store
-        return [
-            store.location(path) for path in self._snapshot.files(columns=["path"]).column("path").to_pylist()
-        ]
+        """The locations of the data files; warns as `deltaarrow.DeltaTable.file_uris` does."""
+        return list_file_uris(self._snapshot)
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
         """Yield the files that may hold a row matching `filter`."""

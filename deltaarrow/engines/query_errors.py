@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from deltaarrow.engines.duckdb_messages import show_statement
+from deltaarrow.errors import DeltaError
 from deltaarrow.scan import ScanPlan, reader_failure
 
 __all__ = ["DeltaRelation", "QueryErrors", "Within", "open_batches"]
@@ -52,6 +53,8 @@ class QueryErrors:
         with self._within():
             try:
                 yield
+            except DeltaError:  # some are OSErrors, too
+                raise
             except (duckdb.Error, OSError) as error:
                 found = self._meant(error)
                 if found is None and isinstance(error, duckdb.Error):

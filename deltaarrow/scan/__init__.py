@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         matching_tasks as matching_tasks,
     )
     from deltaarrow.scan.few_texts import columns_of_few_texts as columns_of_few_texts
+    from deltaarrow.scan.file_uris import list_file_uris as list_file_uris
     from deltaarrow.scan.located import (
         located_rows as located_rows,
         located_type as located_type,

@@ -37,7 +37,7 @@ def reading(path: str) -> Iterator[None]:
     """Raise the `DeltaError` of `reading_failure` if pyarrow cannot read the data file `path`."""
     try:
         yield
-    except pa.ArrowCancelled:
+    except (pa.ArrowCancelled, DeltaError):
         raise
     except READ_ERRORS as error:
         raise reading_failure(f"the data file {path}", error) from error

@@ -384,6 +384,10 @@ class DeltaTable(TellingNames):
     ) -> list[str]:
         """Return the locations of the data files that may hold matching rows.
 
+        Warns with `deltaarrow.errors.DeltaWarning` if the files alone are not the rows: where a file has a
+        deletion vector, or the table maps columns. To read a table file by file, use the fragments of
+        `to_pyarrow_dataset`.
+
         Args:
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             file_pruning_predicate: SQL text or tuples on any columns.
@@ -392,8 +396,7 @@ class DeltaTable(TellingNames):
             InvalidPredicateError: as for `partitions`.
         """
         predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
-        paths = self._snapshot.files(predicate, ["path"]).column("path").to_pylist()
-        return [self._store.location(path) for path in paths]
+        return scan.list_file_uris(self._snapshot, predicate)
 
     def get_add_actions(self, flatten: bool = False) -> pa.Table:
         """Return the live files with their statistics and partition values.

@@ -209,25 +209,6 @@ def test_sorting_and_joining_are_in_memory(dataset):
     assert dataset.join(other, "id", join_type="inner").to_table().num_rows == 2
 
 
-@pytest.mark.parametrize(
-    "bypass",
-    [
-        lambda ds: pads.Scanner.from_dataset(ds).to_table(),
-        lambda ds: pads.UnionDataset(ds.schema, [ds]).to_table(),
-    ],
-)
-def test_what_would_go_past_the_log_fails_with_a_message(dataset, bypass):
-    with pytest.raises((FileNotFoundError, OSError), match="would bypass the Delta log"):
-        bypass(dataset)
-
-
-def test_replacing_the_schema_is_refused(dataset):
-    with pytest.raises(SchemaMismatchError):
-        dataset.replace_schema(SCHEMA)
-    with pytest.raises(SchemaMismatchError):
-        pads.dataset([dataset])
-
-
 def test_duckdb_reads_it_through_its_own_interface(dataset):
     con = duckdb.connect()
     con.register("t", dataset)

@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import deltaarrow.scan as scan
 from deltaarrow.columnar.arrays import booleans
 from deltaarrow.compute import quote_identifier
+from deltaarrow.errors import DeltaError
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import provide_kernels, row_error
@@ -194,6 +195,8 @@ def computing_rows(texts: Callable[[], Sequence[str]] = list) -> Iterator[None]:
 
     try:
         yield
+    except DeltaError:  # some are OSErrors, too
+        raise
     except (duckdb.Error, OSError) as error:
         named = texts()
         within = f" in {'; '.join(named)}" if named else ""
