@@ -325,7 +325,12 @@ class Rewriter:
         return statement, found[0] if len(found) == 1 else None
 
     def is_hidden(self, names: Sequence[str]) -> bool:
-        """Whether DuckDB has a temporary table, schema or database of a name's first part."""
+        """Whether DuckDB has a temporary table, schema or database of a name's first part.
+
+        A database may be called ``delta``. What stands behind that and has a ``/`` stays a path.
+        """
+        if _is_path(names):
+            return False
         return fold(names[0]) in (self._foreign() if len(names) == 1 else self._schemas())
 
     def _settings(self) -> Settings:
@@ -369,7 +374,7 @@ class Rewriter:
             is_alone = len(names) == 1
             if is_alone not in hidden:
                 hidden[is_alone] = self._foreign() if is_alone else self._schemas()
-            if fold(names[0]) in hidden[is_alone] and not isinstance(special, Call):
+            if fold(names[0]) in hidden[is_alone] and not isinstance(special, Call) and not _is_path(names):
                 continue
             if isinstance(special, Travel):
                 at = special.resolve(values, self._value)
@@ -579,6 +584,11 @@ class Rewriter:
                     del opened.sources[key]
             for drop in drops:
                 self._connection.execute(drop)
+
+
+def _is_path(names: Sequence[str]) -> bool:
+    """Whether a name says where a table is: ``delta.`/data/orders` ``."""
+    return len(names) == 2 and fold(names[0]) == PLACES and "/" in names[1]
 
 
 def _not_lasting(name: str) -> UnsupportedFeatureError:

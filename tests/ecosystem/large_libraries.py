@@ -83,11 +83,9 @@ def _on_ray(run: Any) -> Any:
     def with_ray(given: Given) -> Any:
         import ray
 
-        ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True, log_to_driver=False)
-        try:
-            return run(ray, given)
-        finally:
-            ray.shutdown()
+        if not ray.is_initialized():
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        return run(ray, given)
 
     return with_ray
 

@@ -1,6 +1,7 @@
 """Every call that `docs/reference/ecosystem.md` counts gives the rows of the table, and those alone."""
 
 import re
+import sys
 
 import pytest
 
@@ -10,6 +11,14 @@ from tests.ecosystem.large_libraries import LARGE
 from tests.ecosystem.page import PAGE, written
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the libraries warn of among themselves
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shut_down():
+    """Let a cluster that a call has started serve the calls after it, and end with the last one."""
+    yield
+    if (ray := sys.modules.get("ray")) is not None:
+        ray.shutdown()
 
 
 def as_parameter(call, *marks):
