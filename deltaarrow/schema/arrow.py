@@ -12,7 +12,7 @@ decimal(p,s)        decimal128(p, s)                      decimal32, 64, 256 of 
 date                date32                                date64
 timestamp           timestamp("us", "UTC")                any unit, any time zone
 timestamp_ntz       timestamp("us")                       any unit
-variant             struct<metadata, value: binary>       extension types (arrow.)parquet.variant
+variant             struct<metadata, value: binary>       extension types (arrow.)parquet.variant; Spark's
 void                null
 array               list<element>                         large_list, list_view, fixed_size_list
 map                 map<key, value>
@@ -220,13 +220,24 @@ def _is_void(data_type: DataType) -> bool:
 
 
 def is_variant_field(field: pa.Field) -> bool:
-    """Whether an Arrow field is marked as a variant, by its extension type or `TYPE_KEY`."""
+    """Whether an Arrow field is marked as a variant: by its extension type, by `TYPE_KEY`, or as Spark does.
+
+    Spark's Arrow data mark the member `metadata` of the struct.
+    """
     if isinstance(field.type, pa.BaseExtensionType):
         return _EXTENSIONS.get(field.type.extension_name) == "variant"
     metadata: Mapping[bytes, bytes] = field.metadata or {}
     extension = metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
     return pa.types.is_struct(field.type) and (
-        metadata.get(TYPE_KEY.encode()) == b"variant" or _EXTENSIONS.get(extension) == "variant"
+        metadata.get(TYPE_KEY.encode()) == b"variant"
+        or _EXTENSIONS.get(extension) == "variant"
+        or _is_variant_of_spark(field.type)
+    )
+
+
+def _is_variant_of_spark(struct: pa.StructType) -> bool:
+    return sorted(member.name for member in struct) == ["metadata", "value"] and (
+        (struct.field("metadata").metadata or {}).get(b"variant") == b"true"
     )
 
 

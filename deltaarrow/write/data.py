@@ -29,6 +29,7 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
             * any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``: a Polars DataFrame, a
               DuckDB relation, a Delta table, ...
             * a Polars LazyFrame,
+            * a PySpark DataFrame, one partition after another,
             * a pandas DataFrame, whose index is left out,
             * an iterable of record batches of one schema, with at least one batch.
 
@@ -54,6 +55,8 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
         return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata().to_reader()
     if _is_a(data, "polars", "LazyFrame"):
         return _read_lazy_frame(data)
+    if _is_a(data, "pyspark.sql", "DataFrame"):
+        return _read_spark_frame(data)
     if hasattr(data, "__arrow_c_stream__"):
         return _read_stream(data)
     if hasattr(data, "__arrow_c_array__"):
@@ -101,6 +104,17 @@ def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
 
     schema = pa.RecordBatchReader.from_stream(empty).schema
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _read_spark_frame(frame: Any) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(frame)
+    except (AssertionError, AttributeError, TypeError) as error:
+        # PySpark 4.2 asserts that there are no time stamps with a zone; earlier ones stream nothing.
+        raise TypeError(
+            "Spark does not stream this data frame, for it has a timestamp or is of a version before 4.1;"
+            " give frame.toArrow(), which collects the rows, or write with frame.write.format('deltaarrow')"
+        ) from error
 
 
 def _read_batches(batches: Iterable[Any]) -> pa.RecordBatchReader:

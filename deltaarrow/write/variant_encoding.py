@@ -10,9 +10,9 @@ the same with typed_value                       the variant reassembled from the
 extension type arrow.parquet.variant            its storage, as above
 ==============================================  =====================================================
 
-A new column holds variants if it has that extension type, or the mark that `Schema.to_arrow` puts on the
-field. Otherwise a struct stays a struct and text stays text. NULL is NULL; the JSON text ``null`` is a
-variant.
+A new column holds variants if it has that extension type, the mark that `Schema.to_arrow` puts on the field,
+or the mark of Spark's Arrow data. Otherwise a struct stays a struct and text stays text. NULL is NULL; the
+JSON text ``null`` is a variant.
 """
 
 from collections.abc import Iterable, Sequence
