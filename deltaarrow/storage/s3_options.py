@@ -101,7 +101,7 @@ _OPTIONS = (
     _Option(("access_key_id",), ("key",), _text, "credentials: the key"),
     _Option(("secret_access_key",), ("secret",), _text, "credentials: the secret"),
     _Option(("session_token", "token"), ("token",), _text, "credentials: the token of a session"),
-    _Option(("profile",), ("profile",), _text, "the profile of `~/.aws` with the credentials"),
+    _Option(("profile",), ("profile",), _text, "a profile of `~/.aws`: its credentials, region and endpoint"),
     _Option(("skip_signature",), ("anon",), _flag, "`true`: anonymous access"),
     _Option(("region", "default_region"), ("client_kwargs", "region_name"), _text, "the region"),
     _Option(("endpoint_url", "endpoint"), ("endpoint_url",), _text, "a server with S3's interface"),
