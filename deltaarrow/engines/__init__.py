@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Within as Within,
         open_batches as open_batches,
     )
-    from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner
+    from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner, scan_rows as scan_rows
     from deltaarrow.engines.unknown_names import unknown_table as unknown_table
 
 __getattr__ = lazy_package(__name__)

@@ -16,9 +16,9 @@ from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.display.redaction import redacted
-from deltaarrow.engines.scanner import Columns, DeltaScanner
+from deltaarrow.engines.scanner import Columns, DeltaScanner, needed_columns, planned_scan, reader_options
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.expressions import And, Predicate, columns_of, columns_of_arrow
+from deltaarrow.expressions import And, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
     BatchReader,
@@ -37,7 +37,6 @@ from deltaarrow.scan import (
     row_tracking_of,
     with_row_tracking,
 )
-from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE
 from deltaarrow.scan.data_files import DataFiles
 from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
@@ -66,20 +65,6 @@ class _NoFiles:
 
 
 # --- translate -------------------------------------------------------------------------------------
-
-
-def _needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Schema) -> list[str]:
-    """Return the columns to read: the requested ones, then those that only expressions use."""
-    if columns is None:
-        needed = list(schema.names)
-    elif isinstance(columns, Mapping):
-        expressions = [e if isinstance(e, pc.Expression) else pc.field(e) for e in columns.values()]
-        needed = [path[0] for e in expressions for path in columns_of_arrow(e)]
-    else:
-        needed = list(columns)
-    if predicate is not None:
-        needed += [path[0] for path in sorted(columns_of(predicate))]
-    return list(dict.fromkeys(needed))
 
 
 def _shown(columns: Columns, schema: pa.Schema) -> Columns:
@@ -193,9 +178,9 @@ class DeltaFragment:
         shown = _shown(columns, self.schema if schema is None else self._ensure_own(schema))
         conditions = (*self._conditions, *row_conditions(filter))
         predicate = joined_predicate(conditions)
-        needed = _needed_columns(shown, predicate, self.schema)
+        needed = needed_columns(shown, predicate, self.schema)
         ensure_columns(self._plan.schema, needed)
-        reader = self._reader(needed, **_reader_options(predicate, options))
+        reader = self._reader(needed, **reader_options(predicate, options))
         plan = replace(self._plan, columns=tuple(needed), files=self._plan.files.slice(self._place, 1))
         return DeltaScanner(plan, reader, shown, conditions)
 
@@ -238,14 +223,6 @@ class DeltaFragment:
         return self.scanner().__arrow_c_stream__(requested_schema)
 
 
-def _reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the pyarrow scan options that have an effect here; the others only tune pyarrow."""
-    kept: dict[str, Any] = {"pushdown": predicate}
-    kept["batch_size"] = options.get("batch_size", DEFAULT_BATCH_SIZE)
-    kept["use_threads"] = options.get("use_threads", True)
-    return kept
-
-
 # --- plan ------------------------------------------------------------------------------------------
 
 
@@ -284,7 +261,7 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
     def _asked(self, columns: Columns, filter: Given) -> tuple[Predicate | None, Sequence[str]]:
         """The predicate for rows, and the columns to read."""
         predicate = joined_predicate((*self._conditions, *row_conditions(filter)))
-        return predicate, _needed_columns(columns, predicate, self.schema)
+        return predicate, needed_columns(columns, predicate, self.schema)
 
     def scanner(self, columns: Columns = None, filter: Given = None, **options: Any) -> DeltaScanner:
         """Return a scan of `columns` (names, or names with expressions) of the rows that match `filter`.
@@ -292,11 +269,8 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
         `batch_size` is in rows (131,072 by default), `use_threads` as in pyarrow; other options of pyarrow's
         scanners are accepted but have no effect.
         """
-        predicate, needed = self._asked(columns, filter)
-        plan = self._plan(predicate, needed)
-        reader = self._reader(plan, _reader_options(predicate, options))
         conditions = (*self._conditions, *row_conditions(filter))
-        return DeltaScanner(plan, reader, _shown(columns, self.schema), conditions)
+        return planned_scan(self.schema, conditions, columns, self._plan, self._reader, options)
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that match."""

@@ -5,32 +5,98 @@ read ahead in a thread of its own. If a scan is not read to its end, that thread
 the interpreter shuts down, and crash the process.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as pads
 
+from deltaarrow.expressions import Predicate, columns_of, columns_of_arrow
 from deltaarrow.scan import (
     BatchReader,
-    ChangePlan,
-    ChangeReader,
     FileTask,
     Given,
     RowCondition,
-    ScanPlan,
+    joined_predicate,
+    plan_scan,
     row_conditions,
     undecided_conditions,
 )
+from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE
+from deltaarrow.snapshot import Snapshot
 
-__all__ = ["Columns", "DeltaScanner"]
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
 
-Columns = Sequence[str] | Mapping[str, pc.Expression] | None
+    from deltaarrow.scan import ChangePlan, ChangeReader, ScanPlan
+
+__all__ = ["Columns", "DeltaScanner", "needed_columns", "planned_scan", "reader_options", "scan_rows"]
+
+Columns: TypeAlias = "Sequence[str] | Mapping[str, pc.Expression] | None"
 """Names, or names with the expressions that compute them; None for all columns."""
+
+
+def scan_rows(
+    snapshot: Snapshot, conditions: Sequence[RowCondition] = (), columns: Sequence[str] | None = None
+) -> "DeltaScanner":
+    """Return a scan of columns of the rows that meet the conditions, without a dataset."""
+
+    def reader(plan: Any, options: Mapping[str, Any]) -> BatchReader:
+        return BatchReader(plan.layout, plan.columns, **options)
+
+    schema = snapshot.schema.to_arrow()
+    return planned_scan(schema, conditions, columns, partial(plan_scan, snapshot), reader, {})
+
+
+def planned_scan(
+    schema: pa.Schema,
+    conditions: Sequence[RowCondition],
+    columns: Columns,
+    plan: Callable[[Predicate | None, Sequence[str]], Any],
+    reader: Callable[[Any, Mapping[str, Any]], Any],
+    options: Mapping[str, Any],
+) -> "DeltaScanner":
+    """Plan a scan and return it.
+
+    Args:
+        schema: the schema whose columns are scanned if `columns` is None.
+        conditions: what the rows must meet.
+        columns: the columns of the result.
+        plan: makes the plan, given the predicate for rows and the names of the columns to read.
+        reader: makes the reader of a plan, given its options.
+        options: the options of a pyarrow scan.
+    """
+    predicate = joined_predicate(conditions)
+    planned = plan(predicate, needed_columns(columns, predicate, schema))
+    # A filter may need columns outside the schema, which are not shown.
+    shown = schema.names if columns is None else columns
+    return DeltaScanner(planned, reader(planned, reader_options(predicate, options)), shown, conditions)
+
+
+def needed_columns(columns: Columns, predicate: Predicate | None, schema: pa.Schema) -> list[str]:
+    """Return the columns to read: the requested ones, then those that only expressions use."""
+    if columns is None:
+        needed = list(schema.names)
+    elif isinstance(columns, Mapping):
+        import pyarrow.compute as pc
+
+        expressions = [e if isinstance(e, pc.Expression) else pc.field(e) for e in columns.values()]
+        needed = [path[0] for e in expressions for path in columns_of_arrow(e)]
+    else:
+        needed = list(columns)
+    if predicate is not None:
+        needed += [path[0] for path in sorted(columns_of(predicate))]
+    return list(dict.fromkeys(needed))
+
+
+def reader_options(predicate: Predicate | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep the pyarrow scan options that have an effect here; the others only tune pyarrow."""
+    kept: dict[str, Any] = {"pushdown": predicate}
+    kept["batch_size"] = options.get("batch_size", DEFAULT_BATCH_SIZE)
+    kept["use_threads"] = options.get("use_threads", True)
+    return kept
 
 
 class DeltaScanner:
@@ -42,8 +108,8 @@ class DeltaScanner:
 
     def __init__(
         self,
-        plan: ScanPlan | ChangePlan,
-        reader: BatchReader | ChangeReader,
+        plan: "ScanPlan | ChangePlan",
+        reader: "BatchReader | ChangeReader",
         columns: Columns,
         conditions: Given = None,
     ) -> None:
@@ -54,6 +120,8 @@ class DeltaScanner:
 
     def _scan(self, batches: Sequence[pa.RecordBatch], conditions: Sequence[RowCondition] = ()) -> Any:
         """The requested columns of the rows that meet the conditions, as far as pyarrow can evaluate them."""
+        import pyarrow.dataset as pads
+
         expressions = [found for each in conditions if (found := each.arrow) is not None]
         return pads.Scanner.from_batches(
             batches,
@@ -64,7 +132,7 @@ class DeltaScanner:
         )
 
     @property
-    def plan(self) -> ScanPlan | ChangePlan:
+    def plan(self) -> "ScanPlan | ChangePlan":
         """The files that the scan reads."""
         return self._plan
 
@@ -76,6 +144,11 @@ class DeltaScanner:
     @property
     def projected_schema(self) -> pa.Schema:
         """The schema of the result."""
+        own = self._reader.schema
+        if not self._conditions and self._columns and isinstance(self._columns, list):
+            counts = [own.names.count(name) * self._columns.count(name) for name in self._columns]
+            if set(counts) == {1}:
+                return pa.schema([own.field(name) for name in self._columns])
         schema: pa.Schema = self._scan([], self._conditions).projected_schema
         return schema
 
@@ -112,6 +185,8 @@ class DeltaScanner:
 
     def scan_batches(self) -> Iterator[Any]:
         """Yield the rows in batches as pyarrow's tagged batches; the tag names no fragment."""
+        import pyarrow.dataset as pads
+
         return (pads.TaggedRecordBatch(batch, None) for batch in self.to_batches())
 
     def to_reader(self) -> pa.RecordBatchReader:

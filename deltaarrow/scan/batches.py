@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, truths
+from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, scalar_of, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
+from deltaarrow.scan.plain_files import PlainFile, Tagged, are_plain
 from deltaarrow.scan.pushdown import PartitionFilter, Pushed, pushed_filter
 from deltaarrow.scan.row_id_columns import ROW_ID, filled, may_hold
 from deltaarrow.scan.row_selection import kept_rows
@@ -152,8 +152,9 @@ class BatchReader:
 
     def _open_all(self, tasks: Sequence[FileTask], pool: ThreadPoolExecutor) -> Iterator[DataFile]:
         vectors = self.files.vectors(tasks)
-        mapped = map if self.files.has(tasks) else pool.map
-        return iter(mapped(lambda task: self.files.open(task, vectors, self._bind), tasks))
+        mapped = map if len(tasks) == 1 or self.files.has(tasks) else pool.map
+        plainly = self.pushdown is None and are_plain(self.layout.store, tasks)
+        return iter(mapped(lambda task: self.files.open(task, vectors, self._bind, plainly=plainly), tasks))
 
     def _bind(self, file_schema: pa.Schema, path: str) -> Binding:
         key = schema_key(file_schema)
@@ -205,22 +206,32 @@ class BatchReader:
             return True
         return may_hold(self.pushdown, range(first + positions.start, first + positions.stop))
 
-    def _scanner(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Any:
-        import pyarrow.dataset as pads
+    def _tagged(self, binding: Binding, fragments: Iterable[Any], **options: Any) -> Iterator[Any]:
+        """Yield the batches of fragments, each with its fragment; `options` are for fragments of pyarrow."""
+        schema = binding.scan_schema
+        rows = min(self.batch_size, max(_LEAST_ROWS, _BATCH_BYTES // max(1, _row_bytes(schema))))
+        others = []
+        for fragment in fragments:
+            if isinstance(fragment, PlainFile):
+                for batch in fragment.batches(schema, rows):
+                    yield Tagged(batch, fragment)
+            else:
+                others.append(fragment)
+        if others:
+            import pyarrow.dataset as pads
 
-        store = self.layout.store
-        dataset = pads.FileSystemDataset(
-            list(fragments), binding.scan_schema, self.files.format, store.arrow_filesystem()
-        )
-        rows = min(self.batch_size, max(_LEAST_ROWS, _BATCH_BYTES // max(1, _row_bytes(binding.scan_schema))))
-        return dataset.scanner(batch_size=rows, use_threads=self.use_threads, **options)
+            filesystem = self.layout.store.arrow_filesystem()
+            dataset = pads.FileSystemDataset(others, schema, self.files.format, filesystem)
+            yield from dataset.scanner(
+                batch_size=rows, use_threads=self.use_threads, **options
+            ).scan_batches()
 
     def _scan(
         self, binding: Binding, files: Sequence[DataFile], fragments: Iterable[Any], **options: Any
     ) -> Iterator[Any]:
         """Yield the batches of fragments, each with its fragment."""
         try:
-            yield from self._scanner(binding, fragments, **options).scan_batches()
+            yield from self._tagged(binding, fragments, **options)
         except pa.ArrowCancelled:
             raise
         except DeltaError:
@@ -232,7 +243,7 @@ class BatchReader:
             # Many files are read at once, and the error does not name the broken one.
             for file in files:
                 with reading(file.task.path):
-                    collections.deque(self._scanner(binding, [file.fragment]).scan_batches(), maxlen=0)
+                    collections.deque(self._tagged(binding, [file.fragment]), maxlen=0)
             names = ", ".join(file.task.path for file in files)
             raise CorruptDataFileError(f"one of the data files {names} cannot be read: {error}") from error
 
@@ -274,6 +285,8 @@ class BatchReader:
                 position[file.fragment.path, group.id] = starts[group.id]
         options: dict[str, Any] = _read_ahead(binding, fragments)
         if condition is not None:
+            import pyarrow.compute as pc
+
             # Positions count rows that do not match too, so the filter becomes a column.
             options["columns"] = {name: pc.field(name) for name in binding.scan_schema.names}
             options["columns"][_free_name(binding.scan_schema)] = condition
@@ -365,7 +378,7 @@ class BatchReader:
         partition = next(f for f in self.layout.partition_fields if f.name == name)
         arrow_type = to_arrow_type(partition.type)
         value = self.layout.partition_value(task, partition)
-        return pa.nulls(rows, arrow_type) if value is None else pa.repeat(pa.scalar(value, arrow_type), rows)
+        return pa.nulls(rows, arrow_type) if value is None else pa.repeat(scalar_of(value, arrow_type), rows)
 
 
 class _Relabelled:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+import deltaarrow.variant as variant
 from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.scan.damage import ensure_sound_footer, reading
@@ -38,7 +39,6 @@ from deltaarrow.schema import (
     to_arrow_type,
 )
 from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
-from deltaarrow.variant import holds_variant, shredded_type
 
 __all__ = ["Binding", "bind_columns", "schema_key"]
 
@@ -141,7 +141,7 @@ class _Binder:
 
     def variant(self, found: pa.DataType, path: str) -> pa.DataType:
         try:
-            return shredded_type(found)
+            return variant.shredded_type(found)
         except CorruptDataFileError as error:
             raise CorruptDataFileError(f"{self.file_name}, column {path}: {error}") from error
 
@@ -244,7 +244,7 @@ def bind_columns(
                 scan_type = binder.type(field.type, source.type, field.name)
             scan_fields.append(pa.field(source.name, scan_type))
             sources.append(source.name)
-            if holds_variant(field.type):
+            if variant.holds_variant(field.type):
                 variants.add(field.name)
             # NULL in a row tracking column stands for the value from the log, so no filter may use it.
             elif scan_type == source.type and not layout.is_row_tracking(field):

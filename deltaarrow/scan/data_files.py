@@ -15,6 +15,7 @@ from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
+from deltaarrow.scan.plain_files import PlainFile
 from deltaarrow.scan.tasks import FileTask
 from deltaarrow.storage import Store
 
@@ -23,7 +24,7 @@ __all__ = ["DataFile", "DataFiles", "row_group_starts"]
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file with its footer and its deleted rows."""
+    """A data file with its footer and its deleted rows; `fragment` is one of pyarrow's, or a `PlainFile`."""
 
     task: FileTask
     fragment: Any
@@ -101,30 +102,44 @@ class DataFiles:
         task: FileTask,
         vectors: Mapping[DeletionVectorDescriptor, DeletedRows],
         bind: Callable[[Any, str], Binding],
+        *,
+        plainly: bool = False,
     ) -> DataFile:
         """Open the file of a task; `vectors` come from `vectors` for tasks that include this one.
 
-        `bind` gets the Arrow schema of the file and its path. Raises `CorruptDataFileError` for a file that
-        is missing, cannot be read or contradicts the log.
+        `bind` gets the Arrow schema of the file and its path. With `plainly`, the file is opened as a
+        `PlainFile` if that reads the columns of the binding. Raises `CorruptDataFileError` for a file that is
+        missing, cannot be read or contradicts the log.
         """
         with reading(task.path):
             fragment = self._cache.get(task.path)
-            if fragment is None:
-                path = self._store.arrow_path(task.path)
-                fragment = self.format.make_fragment(path, self._store.arrow_filesystem())
-                if any(map(_is_encoded_otherwise, fragment.physical_schema)):
-                    fragment = self._format(()).make_fragment(path, self._store.arrow_filesystem())
-                    _ = fragment.physical_schema
-                self._cache.put(task.path, fragment, fragment.metadata.serialized_size)
+            if fragment is None or (isinstance(fragment, PlainFile) and not plainly):
+                fragment = self._opened(task.path, plainly=plainly)
             schema, metadata = fragment.physical_schema, fragment.metadata
             ensure_rows(task.path, metadata, task.num_records)
         binding = bind(schema, task.path)
+        if isinstance(fragment, PlainFile) and not fragment.can_read(binding.scan_schema):
+            with reading(task.path):
+                fragment = self._opened(task.path)
         hidden = _hidden_rows(task, vectors, metadata.num_rows)
         if task.span is not None:
             # pyarrow aborts the process if a column chunk contradicts the schema.
             ensure_sound_footer(self._store, task.path)
             fragment = fragment.subset(row_group_ids=_row_groups_in(metadata, task.span))
         return DataFile(task, fragment, binding, hidden)
+
+    def _opened(self, name: str, *, plainly: bool = False) -> Any:
+        """Open a file, read its footer and keep that."""
+        path = self._store.arrow_path(name)
+        if plainly and not self._encoded:
+            fragment: Any = PlainFile.open(path)
+        else:
+            fragment = self.format.make_fragment(path, self._store.arrow_filesystem())
+            if any(map(_is_encoded_otherwise, fragment.physical_schema)):
+                fragment = self._format(()).make_fragment(path, self._store.arrow_filesystem())
+                _ = fragment.physical_schema
+        self._cache.put(name, fragment, fragment.metadata.serialized_size)
+        return fragment
 
 
 def _is_encoded_otherwise(column: pa.Field) -> bool:

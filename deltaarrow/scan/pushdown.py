@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.expressions import (
     And,
@@ -83,6 +82,8 @@ def _pushed_part(part: Predicate, fields: Sequence[Field], sources: Mapping[str,
     columns = columns_of(part)
     if not _may_be_pushed(part, fields) or any(len(p) > 1 or p[0] not in sources for p in columns):
         return None
+    import pyarrow.compute as pc
+
     types = {f.name: to_arrow_type(f.type) for f in fields}
     expression = to_arrow(part, lambda path: pc.field(sources[path[0]]))
     schema = pa.schema([(sources[p[0]], types[p[0]]) for p in columns])

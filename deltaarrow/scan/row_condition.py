@@ -106,10 +106,12 @@ class TreeCondition:
 
 def row_conditions(given: Given) -> tuple[RowCondition, ...]:
     """Normalize conditions for a scan; raises `TypeError` for SQL text and tuples, which need a schema."""
-    import pyarrow.compute as pc
-
     if given is None:
         return ()
+    if isinstance(given, tuple | list):
+        return tuple(found for each in given for found in row_conditions(each))
+    import pyarrow.compute as pc
+
     if isinstance(given, str):
         raise TypeError(
             "the filter of a dataset is a pyarrow expression; pass SQL text or tuples as `filters` to"

@@ -15,18 +15,22 @@ struct of both  6.6, 9.7, 2.4   5.2, 4.9, 1.2
 list            12.9, 18, 5.4   9.1, 8.4, 2.4
 ==============  ==============  ==============
 
-pyarrow's own filter of a whole batch takes all columns by position.
+pyarrow's own filter of a whole batch takes all columns by position. If most rows are kept, in few runs,
+these are concatenated: that takes less time than either kernel, and no import of `pyarrow.compute`, which
+takes a quarter of the time of `import pyarrow`.
 """
+
+import itertools
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans
 
 __all__ = ["kept_rows"]
 
 _MOSTLY = 0.8
+_FEW_RUNS = 8
 
 
 def kept_rows(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
@@ -39,8 +43,16 @@ def kept_rows(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
     places = np.flatnonzero(keep).astype(np.int32)
     if not batch.num_columns:
         return batch.slice(0, len(places))
+    keeps_most = len(places) > len(keep) * _MOSTLY
+    if keeps_most and len(breaks := np.flatnonzero(np.diff(places) != 1) + 1) < _FEW_RUNS:
+        bounds = [0, *breaks.tolist(), len(places)]
+        return pa.concat_batches(
+            [batch.slice(int(places[first]), end - first) for first, end in itertools.pairwise(bounds)]
+        )
+    import pyarrow.compute as pc
+
     positions = pa.Array.from_buffers(pa.int32(), len(places), [None, pa.py_buffer(places)])
-    mask = booleans(keep) if len(places) > len(keep) * _MOSTLY else None
+    mask = booleans(keep) if keeps_most else None
     columns = [
         column.filter(mask)
         if mask is not None and _is_text(column.type)

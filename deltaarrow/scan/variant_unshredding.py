@@ -6,8 +6,8 @@ Each file may store its variants shredded in its own way, or not shredded. Calle
 
 import pyarrow as pa
 
+import deltaarrow.variant as variant
 from deltaarrow.schema import DataType
-from deltaarrow.variant import convert_variants, reassemble
 
 __all__ = ["unshredded"]
 
@@ -18,4 +18,4 @@ def unshredded(array: pa.Array, data_type: DataType) -> pa.Array:
     Raises:
         CorruptDataFileError: the file has an invalid variant.
     """
-    return convert_variants(array, data_type, reassemble)
+    return variant.convert_variants(array, data_type, variant.reassemble)

@@ -5,7 +5,7 @@ with pyarrow's semantics.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import deltaarrow.expressions as expressions
 import deltaarrow.scan as scan
@@ -74,14 +74,12 @@ def table_conditions(
 
     Raises the exceptions of `row_condition`.
     """
-    import pyarrow.compute as pc
-
     found: list[scan.RowCondition] = []
     if partitions is not None:
         found.append(scan.TreeCondition(_partition_predicate(snapshot, partitions)))
     if isinstance(filters, str | list | tuple):
         found.append(row_condition(filters, scan.scan_schema(snapshot), snapshot.partition_columns))
-    elif isinstance(filters, pc.Expression):
+    elif _is_expression(filters):
         found.append(scan.ArrowCondition(filters))
     elif filters is not None:
         raise TypeError(
@@ -89,3 +87,12 @@ def table_conditions(
             f" not {type_name(filters)}"
         )
     return tuple(found)
+
+
+def _is_expression(given: object) -> "TypeGuard[pc.Expression]":
+    """Whether an object is an expression of pyarrow, which is imported only then."""
+    if given is None:
+        return False
+    import pyarrow.compute as pc
+
+    return isinstance(given, pc.Expression)

@@ -495,7 +495,7 @@ class DeltaTable(TellingNames):
             shown = f": write columns=[{given!r}]" if isinstance(given, str) else ""
             raise TypeError(f"columns is a list of names, not {type(given).__qualname__}{shown}")
         conditions = table_conditions(self._snapshot, partitions, filters)
-        return engines.DeltaDataset(self._snapshot, conditions).to_table(columns=columns)
+        return engines.scan_rows(self._snapshot, conditions, columns).to_table()
 
     def to_pandas(
         self,
@@ -637,7 +637,7 @@ class DeltaTable(TellingNames):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the rows as a stream through the PyCapsule interface."""
-        scanner = engines.DeltaDataset(self._snapshot).scanner()
+        scanner = engines.scan_rows(self._snapshot)
         return scanner.__arrow_c_stream__(requested_schema)
 
     # --- changing rows --------------------------------------------------------------------------------
