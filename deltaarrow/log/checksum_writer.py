@@ -14,7 +14,6 @@ from typing import Any, Self
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.actions import (
     Action,
@@ -28,6 +27,7 @@ from deltaarrow.actions import (
     render_action,
 )
 from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checksums import FileSizeHistogram, VersionChecksum
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import orjson
-import pyarrow.compute as pc
 
 import deltaarrow.operations.optimize as optimize
 from deltaarrow.actions import AddFile
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import properties
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.commit_properties import AutoCompaction, PostCommitHookProperties
@@ -84,14 +84,14 @@ class _Due:
         """Files of fewer bytes are small."""
         return self.rules.min_file_size or max(1, self.max_file_size // 2)
 
-    def rewriting(self, hooks: PostCommitHookProperties, clock: Clock) -> optimize.Rewriting | None:
+    def rewriting(self, hooks: PostCommitHookProperties, clock: Clock) -> "optimize.Rewriting | None":
         """Return what is to be done; None for nothing."""
         options = optimize.RewritingOptions(hook_properties=hooks)
         if clustering_columns(self.snapshot):
             return self._clustering(options, clock)
         return self._compaction(options, clock)
 
-    def _clustering(self, options: optimize.RewritingOptions, clock: Clock) -> optimize.Rewriting | None:
+    def _clustering(self, options: "optimize.RewritingOptions", clock: Clock) -> "optimize.Rewriting | None":
         providers = self.snapshot.files(columns=["clustering_provider"]).column("clustering_provider")
         if providers.null_count < self.rules.min_num_files:
             return None
@@ -100,7 +100,7 @@ class _Due:
         plan, sorting = clustering.plan(), clustering.sorting(optimize.SortLimits())
         return optimize.Rewriting(self.snapshot, plan, "OPTIMIZE", parameters, options, clock, sorting)
 
-    def _compaction(self, options: optimize.RewritingOptions, clock: Clock) -> optimize.Rewriting | None:
+    def _compaction(self, options: "optimize.RewritingOptions", clock: Clock) -> "optimize.Rewriting | None":
         due = self._partitions()
         if not due:
             return None
@@ -139,7 +139,7 @@ class _Due:
         total = orjson.loads(file.stats or b"{}").get("numRecords")
         return not total or file.deletion_vector.cardinality / total > self.rules.max_deleted_rows_ratio
 
-    def _selection(self, partitions: Iterable[_Partition]) -> optimize.Selection:
+    def _selection(self, partitions: Iterable[_Partition]) -> "optimize.Selection":
         """Return the selection of exactly these partitions."""
         if not self.snapshot.partition_columns:
             return optimize.Selection()

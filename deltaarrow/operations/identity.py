@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Metadata
 from deltaarrow.actions.names import IDENTITY_TAG
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.features import is_supported
 from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.actions import AddFile, Metadata, Protocol
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import (
     ConcurrentAppendException,
     ConcurrentDeleteReadException,

@@ -6,7 +6,7 @@ Tables with column mapping or `delta.randomizeFilePrefixes` have randomly named 
 """
 
 import datetime as dt
-import secrets
+import random
 import string
 from collections.abc import Mapping
 from typing import Any
@@ -50,7 +50,7 @@ def random_prefix(length: int = 2) -> str:
     Args:
         length: the number of characters, from the table property `delta.randomPrefixLength`.
     """
-    return "".join(secrets.choice(_ALPHANUMERIC) for _ in range(length))
+    return "".join(random.SystemRandom().choices(_ALPHANUMERIC, k=length))
 
 
 def escape_path_name(name: str) -> str:

@@ -41,7 +41,9 @@ def lazy_package(package: str) -> Callable[[str], Any]:
             return sorted(offered())
         if name.startswith("__"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return lazy_attributes(package, offered())(name)
+        found = lazy_attributes(package, offered())(name)
+        setattr(sys.modules[package], name, found)  # `load` is not called for this name again.
+        return found
 
     return load
 

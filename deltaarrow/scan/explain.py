@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.display.notebook import html_rows, html_table
 from deltaarrow.display.redaction import redacted

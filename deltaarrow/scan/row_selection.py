@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.kernels import pc
 
 __all__ = ["kept_rows"]
 
@@ -49,8 +50,6 @@ def kept_rows(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
         return pa.concat_batches(
             [batch.slice(int(places[first]), end - first) for first, end in itertools.pairwise(bounds)]
         )
-    import pyarrow.compute as pc
-
     positions = pa.Array.from_buffers(pa.int32(), len(places), [None, pa.py_buffer(places)])
     mask = booleans(keep) if keeps_most else None
     columns = [

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 

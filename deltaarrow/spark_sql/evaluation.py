@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import expression_limits, limited_cursor, quote_identifier
 from deltaarrow.errors import ExpressionLimitError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.runtime.clock import Clock, system_clock

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path
 
 __all__ = ["grows", "length_of", "longest", "parts"]

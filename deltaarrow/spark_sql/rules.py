@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type

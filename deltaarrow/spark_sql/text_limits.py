@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.schema.keys import CHAR_TYPE_KEY

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.inferred_types import schema_of_variants
 from deltaarrow.spark_sql.nodes import Call, Node

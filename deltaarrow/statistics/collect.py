@@ -18,8 +18,8 @@ from decimal import Context
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import FooterBounds

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import empty_table, integers, numbers_of
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.storage import Store

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyroaring import BitMap64
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.expressions import Predicate
 
 __all__ = ["ReadSet", "RowMatcher", "Search"]

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import orjson
-import pyarrow.compute as pc
 
 from deltaarrow.actions import Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
 from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.columnar.arrays import texts
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.snapshot import Snapshot

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
-import pyarrow.compute as pc
 
 from deltaarrow.actions import (
     Action,
@@ -20,6 +19,7 @@ from deltaarrow.actions import (
     SetTransaction,
 )
 from deltaarrow.columnar.arrays import texts
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties

@@ -6,9 +6,9 @@ among all names of the column, in the order of their bytes, which is the order o
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.layout import EMPTY_METADATA
 from deltaarrow.variant.ragged import (

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import VARIANT_TYPE, Basic

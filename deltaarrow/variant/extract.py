@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries

@@ -22,9 +22,9 @@ from decimal import Decimal
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.builder import encode
 from deltaarrow.variant.containers import write_arrays, write_objects

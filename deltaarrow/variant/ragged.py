@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.kernels import pc
 
 __all__ = [
     "Bytes",

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import DECIMAL_DIGITS, VARIANT_NULL, Basic, Primitive

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.containers import basic_types, read_containers, write_objects
 from deltaarrow.variant.dictionary import Dictionaries

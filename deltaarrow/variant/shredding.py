@@ -18,9 +18,9 @@ metadata of the file. Nothing loops over rows.
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects

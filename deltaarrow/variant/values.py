@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError
 from deltaarrow.variant.containers import basic_types
 from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive

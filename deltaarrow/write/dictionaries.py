@@ -7,7 +7,8 @@ group. That takes a third of the time for a table with keys. The choice affects 
 from collections.abc import Collection
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from deltaarrow.columnar.kernels import pc
 
 __all__ = ["columns_without_dictionary"]
 

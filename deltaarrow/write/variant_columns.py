@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.statistics import parquet_leaves
 from deltaarrow.variant import (

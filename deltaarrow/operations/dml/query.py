@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import deltaarrow.scan as scan
 from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import DeltaError
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
@@ -219,8 +219,13 @@ def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
 
 def _by_clause(query: ChangeQuery, batch: pa.RecordBatch) -> Iterator[FoundRows]:
     numbers = np.from_dlpack(batch.column("clause"))
-    for number in np.unique(numbers).tolist():
+    if not len(numbers):
+        return
+    # The numbers of clauses are few; `numpy.unique` would import `numpy.ma`.
+    for number in range(int(numbers.min()), int(numbers.max()) + 1):
         chosen = numbers == number
+        if not chosen.any():
+            continue
         part = batch if chosen.all() else batch.filter(booleans(chosen))
         yield _found(query, number, part)
 
@@ -258,5 +263,6 @@ def _columns(batch: pa.RecordBatch, columns: Sequence[tuple[str, str]]) -> pa.Re
 
 
 def _integers(column: pa.Array) -> np.ndarray:
-    values: np.ndarray = np.from_dlpack(pc.cast(column, pa.int64()))
+    is_wide = column.type == pa.int64()
+    values: np.ndarray = np.from_dlpack(column if is_wide else pc.cast(column, pa.int64()))
     return values
