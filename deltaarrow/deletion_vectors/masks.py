@@ -4,14 +4,13 @@ Chapter "Reader Requirements for Deletion Vectors" of the protocol: rows whose p
 vector must not be returned.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaarrow.errors import CorruptDeletionVectorError
+from deltaarrow.runtime.records import dataclass
 
 __all__ = ["DeletedRows"]
 
