@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute.database import SPILL_FILE, connect, pooled_cursor, prepare
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.errors import DeltaError, MemoryLimitError, StorageError
+from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
     Raises `MemoryLimitError` if DuckDB needs more than the limit, also for operations that cannot spill;
     `StorageError` if it cannot spill, or if the store fails.
     """
-    import duckdb
+    with gc_paused():
+        import duckdb
 
     try:
         with pooled_cursor(_key(store, memory_limit), lambda: _connect(store, memory_limit)) as cursor:

@@ -196,7 +196,8 @@ class LostRows:
         """Stage removals and deletion vectors; the caller stages the files with the copied rows."""
         by_row = set(self.marked) | set(self._emptied_by_row)
         whole = [place for place in self.left if place not in by_row]
-        self.transaction.remove_files(self.plan.files.take(integers(whole)))
+        files = self.plan.files
+        self.transaction.remove_files(files if len(whole) == len(files) else files.take(integers(whole)))
         for place in sorted(by_row):
             rows = self.gone[place]
             assert rows is not None

@@ -237,7 +237,9 @@ class ColumnStatistics(NamedTuple):
         if isinstance(overlaps, np.ndarray) and 1 < len(literals) <= _MAX_LISTED:
             rows = np.flatnonzero(overlaps)
             chosen = booleans(overlaps)
-            least, most = lower.filter(chosen), upper.filter(chosen)
+            least, most = lower, upper
+            if len(rows) < len(overlaps):
+                least, most = lower.filter(chosen), upper.filter(chosen)
             between = any_of(
                 [
                     all_of(
