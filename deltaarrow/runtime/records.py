@@ -32,7 +32,7 @@ else:
     ) -> Any:
         """Return the class as a dataclass; takes the arguments of `dataclasses.dataclass`.
 
-        A class with a base that is a dataclass, or with other options, is left to the standard library.
+        A class with other options is left to the standard library.
 
         >>> @dataclass(frozen=True)
         ... class Point:
@@ -44,7 +44,7 @@ else:
 
         def made(cls: type) -> type:
             given = {"slots": slots, "kw_only": kw_only}
-            if options or any(map(dataclasses.is_dataclass, cls.__mro__[1:])):
+            if options:
                 return dataclasses.dataclass(cls, frozen=frozen, repr=repr, **given, **options)
             return _made(cls, given, is_frozen=frozen, has_repr=repr)
 
@@ -52,8 +52,10 @@ else:
 
 
 def _made(cls: type, given: dict[str, bool], *, is_frozen: bool, has_repr: bool) -> type:
-    """Make a dataclass of a class without dataclasses among its bases."""
     own = set(cls.__dict__)
+    # The standard library compares this with the bases, and then makes these two methods itself.
+    is_derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
+    given = {**given, "frozen": is_frozen and is_derived}
     if not cls.__doc__:
         # Else the standard library would write one from the signature, which takes long to find.
         cls.__doc__ = cls.__name__
@@ -66,7 +68,8 @@ def _made(cls: type, given: dict[str, bool], *, is_frozen: bool, has_repr: bool)
     if is_frozen:
         hashed = [each.name for each in fields if (each.compare if each.hash is None else each.hash)]
         methods["__hash__"] = _hash(hashed)
-        methods |= _frozen_methods(made, frozenset(each.name for each in fields))
+        if not is_derived:
+            methods |= _frozen_methods(made, frozenset(each.name for each in fields))
     elif "__hash__" not in own:
         made.__hash__ = None
     for name, method in methods.items():

@@ -8,17 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
-from deltaarrow.spark_sql.attempts import try_cast
-from deltaarrow.spark_sql.bits import SHIFTS, bitwise, complement
 from deltaarrow.spark_sql.casts import cast, cast_mismatch
 from deltaarrow.spark_sql.conditionals import case, element, field_of
 from deltaarrow.spark_sql.constructors import struct
 from deltaarrow.spark_sql.intervals import Interval, moved
-from deltaarrow.spark_sql.lambdas import Lambda
-from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS, MadeInterval, made_interval
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import (
@@ -46,11 +43,8 @@ from deltaarrow.spark_sql.operators import (
     remainder,
 )
 from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
-from deltaarrow.spark_sql.registry import find_function, near_functions
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
-from deltaarrow.spark_sql.temporal import BY_UNIT, add_days, extracted
-from deltaarrow.spark_sql.text_parts import is_ilike, trimmed
 from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.tree_reading import (
     folded,
@@ -77,8 +71,6 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variant_casts import as_variant, variant_as
-from deltaarrow.spark_sql.variant_functions import path_text, variant_part, variant_within
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -284,7 +276,7 @@ class _Binder:
             raise refused(f"{node.key.upper()} of something other than a column")
         found = self._resolved(names)
         if found is None:
-            function = find_function(names[0])
+            function = spark_sql.find_function(names[0])
             assert function is not None
             return function(names[0], ())
         path, fields = found
@@ -315,16 +307,16 @@ class _Binder:
 
     def _function(self, node: "exp.Expr") -> Node:
         name = node.this
-        function = find_function(name) if isinstance(name, str) else None
+        function = spark_sql.find_function(name) if isinstance(name, str) else None
         operands = node.expressions
-        by_unit = BY_UNIT.get(str(name).lower())
+        by_unit = spark_sql.BY_UNIT.get(str(name).lower())
         if by_unit is not None and len(operands) == 3:
             unit = names_of(operands[0]) or ("",)
             return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
             return self._tuple(node)
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
-            return variant_part(*map(self.bind, operands))
+            return spark_sql.variant_part(*map(self.bind, operands))
         if function is not None:
             return function(name, tuple(map(self._argument, operands)))
         target = CAST_FUNCTIONS.get(str(name).lower())
@@ -332,11 +324,11 @@ class _Binder:
             operand = self.bind(operands[0])
             is_variant = operand.type == VARIANT
             if is_variant:
-                return variant_as(operand, target, tries=False)
+                return spark_sql.variant_as(operand, target, tries=False)
             return folded(_written_cast(operand, target))
         instead = _INSTEAD.get(str(name).lower(), "")
         error = refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
-        error.args = (f"{error}{near_functions(str(name))}",)
+        error.args = (f"{error}{spark_sql.near_functions(str(name))}",)
         raise error
 
     def _argument(self, node: "exp.Expr") -> Any:
@@ -346,7 +338,7 @@ class _Binder:
         length = interval_of(node)
         return self.bind(node) if length is None else length
 
-    def _lambda(self, node: "exp.Expr") -> Lambda:
+    def _lambda(self, node: "exp.Expr") -> "spark_sql.Lambda":
         names = tuple(each.name.lower() for each in node.expressions)
         if not is_plain(node) or len(set(names)) < len(names):
             raise refused("a function with such parameters")
@@ -358,7 +350,7 @@ class _Binder:
             finally:
                 self.variables.pop()
 
-        return Lambda(names, f"lambda_{len(self.variables)}", bind)
+        return spark_sql.Lambda(names, f"lambda_{len(self.variables)}", bind)
 
     def _variable(self, node: "exp.Expr") -> Node:
         for variables in reversed(self.variables):
@@ -381,16 +373,16 @@ class _Binder:
             return made.moved(self.bind(node.expression), sign)
         left, right = self._both(node)
         if left.type == DATE and right.type in INTEGRAL:
-            return add_days(left, right, sign)
+            return spark_sql.add_days(left, right, sign)
         if sign == "+" and right.type == DATE and left.type in INTEGRAL:
-            return add_days(right, left, sign)
+            return spark_sql.add_days(right, left, sign)
         return add(left, right, sign)
 
-    def _made_interval(self, node: "exp.Expr") -> MadeInterval | None:
+    def _made_interval(self, node: "exp.Expr") -> "spark_sql.MadeInterval | None":
         """The interval that a call makes; None for other nodes."""
-        if node.key != "anonymous" or str(node.this).lower() not in MAKING_INTERVALS:
+        if node.key != "anonymous" or str(node.this).lower() not in spark_sql.MAKING_INTERVALS:
             return None
-        return made_interval(str(node.this), tuple(map(self.bind, node.expressions)))
+        return spark_sql.made_interval(str(node.this), tuple(map(self.bind, node.expressions)))
 
     def _negative(self, node: "exp.Expr") -> Node:
         inner = node.this
@@ -420,10 +412,10 @@ class _Binder:
     def _cast(self, node: "exp.Expr") -> Node:
         operand, wanted = self.bind(node.this), data_type_of(node.args["to"])
         if operand.type == VARIANT:
-            return variant_as(operand, wanted, tries=is_try(node))
+            return spark_sql.variant_as(operand, wanted, tries=is_try(node))
         if wanted == VARIANT:
-            return as_variant(operand)
-        found = _written_cast(operand, wanted, try_cast if is_try(node) else cast)
+            return spark_sql.as_variant(operand)
+        found = _written_cast(operand, wanted, spark_sql.try_cast if is_try(node) else cast)
         if is_try(node):
             return folded(found)
         if not is_suffix(node):
@@ -465,7 +457,7 @@ class _Binder:
             if wanted.this.key not in ("tuple", "paren"):
                 raise refused(f"LIKE {wanted.key.upper()} of something other than patterns in parentheses")
             patterns = wanted.this.expressions or [wanted.this.this]
-        make = is_ilike if node.key == "ilike" else like
+        make = spark_sql.is_ilike if node.key == "ilike" else like
         found = [make(operand, self.bind(each)) for each in patterns]
         if node.args.get("negate"):
             found = [negate(each) for each in found]
@@ -514,29 +506,29 @@ class _Binder:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "trim")
         text, characters = self.bind(node.this), node.expression
         if not characters:
-            function = find_function(name)
+            function = spark_sql.find_function(name)
             assert function is not None
             return function(name, (text,))
-        return trimmed(name)(self.bind(characters), text)
+        return spark_sql.trimmed(name)(self.bind(characters), text)
 
     def _extract(self, node: "exp.Expr") -> Node:
-        return extracted(node.this.name, self.bind(node.expression))
+        return spark_sql.extracted(node.this.name, self.bind(node.expression))
 
     def _variant(self, node: "exp.Expr") -> Node:
         """``v:a.b[0]``."""
-        return variant_within(self.bind(node.this), path_text(node.expression))
+        return spark_sql.variant_within(self.bind(node.this), spark_sql.path_text(node.expression))
 
 
 _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "add": lambda binder, node: binder._add(node, "+"),
     "anonymous": _Binder._function,
     "between": _Binder._between,
-    "bitwiseand": lambda binder, node: bitwise(*binder._both(node), "&"),
-    "bitwiseleftshift": lambda binder, node: SHIFTS["<<"](*binder._both(node)),
-    "bitwisenot": lambda binder, node: complement(binder.bind(node.this)),
-    "bitwiseor": lambda binder, node: bitwise(*binder._both(node), "|"),
-    "bitwiserightshift": lambda binder, node: SHIFTS[">>"](*binder._both(node)),
-    "bitwisexor": lambda binder, node: bitwise(*binder._both(node), "^"),
+    "bitwiseand": lambda binder, node: spark_sql.bitwise(*binder._both(node), "&"),
+    "bitwiseleftshift": lambda binder, node: spark_sql.SHIFTS["<<"](*binder._both(node)),
+    "bitwisenot": lambda binder, node: spark_sql.complement(binder.bind(node.this)),
+    "bitwiseor": lambda binder, node: spark_sql.bitwise(*binder._both(node), "|"),
+    "bitwiserightshift": lambda binder, node: spark_sql.SHIFTS[">>"](*binder._both(node)),
+    "bitwisexor": lambda binder, node: spark_sql.bitwise(*binder._both(node), "^"),
     "boolean": lambda _, node: Constant(bool(node.this), BOOLEAN),
     "bracket": _Binder._element,
     "case": _Binder._case,
