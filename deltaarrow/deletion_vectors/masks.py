@@ -4,13 +4,17 @@ Chapter "Reader Requirements for Deletion Vectors" of the protocol: rows whose p
 vector must not be returned.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaarrow.errors import CorruptDeletionVectorError
 from deltaarrow.runtime.records import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["DeletedRows"]
 
@@ -47,7 +51,7 @@ class DeletedRows:
                 f"{self.where} deletes row {self.bitmap.max()} of a file with only {num_rows} rows"
             )
 
-    def mask(self, start: int, length: int) -> npt.NDArray[np.bool_]:
+    def mask(self, start: int, length: int) -> "npt.NDArray[np.bool_]":
         """Return a mask of the `length` rows from `start` on, True for each live row."""
         keep = np.ones(length, dtype=np.bool_)
         deleted = self.bitmap & BitMap64(range(start, start + length))
@@ -87,5 +91,5 @@ class DeletedRows:
         return np.packbits(self.mask(0, num_rows)).tobytes() or b"\0"
 
 
-def _to_numpy(bitmap: BitMap64) -> npt.NDArray[np.uint64]:
+def _to_numpy(bitmap: BitMap64) -> "npt.NDArray[np.uint64]":
     return np.frombuffer(bitmap.to_array(), dtype=np.uint64)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
+import deltaarrow.variant as variant
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import (
     TYPE_KEY,
@@ -29,15 +30,6 @@ from deltaarrow.schema import (
     PrimitiveType,
     StructType,
     is_variant_field,
-)
-from deltaarrow.variant import (
-    VARIANT_TYPE,
-    convert_variants,
-    ensure_variants,
-    holds_variant,
-    parse_json,
-    reassemble,
-    shredded_type,
 )
 
 __all__ = ["read_variants"]
@@ -57,7 +49,7 @@ def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.R
         UnsupportedFeatureError: variants are in lists of a fixed size or in list views.
     """
     columns = [_places(field, _member(schema, field.name)) for field in data.schema]
-    if not any(map(holds_variant, columns)):
+    if not any(map(variant.holds_variant, columns)):
         return data
     empty = (pa.array([], field.type) for field in data.schema)
     arrays = _converted(empty, columns)
@@ -71,7 +63,9 @@ def read_variants(data: pa.RecordBatchReader, schema: StructType | None) -> pa.R
 
 
 def _converted(arrays: Iterable[pa.Array], columns: Sequence[DataType]) -> list[pa.Array]:
-    return [convert_variants(array, each, _binary) for array, each in zip(arrays, columns, strict=True)]
+    return [
+        variant.convert_variants(array, each, _binary) for array, each in zip(arrays, columns, strict=True)
+    ]
 
 
 def _marked(field: pa.Field, column: DataType) -> pa.Field:
@@ -107,7 +101,7 @@ def _places(field: pa.Field, wanted: DataType | None) -> DataType:
     if types.is_list(found) or types.is_large_list(found):
         element = wanted.element_type if isinstance(wanted, ArrayType) else None
         return ArrayType(_places(found.value_field, element))
-    if wanted is not None and holds_variant(wanted) and not types.is_null(found):
+    if wanted is not None and variant.holds_variant(wanted) and not types.is_null(found):
         raise UnsupportedFeatureError(
             f"column {field.name!r}: variants cannot be read from {found}; cast the column to a list",
             feature=f"variants in {found}",
@@ -139,19 +133,19 @@ def _binary(array: pa.Array) -> pa.StructArray:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pa.types.is_null(array.type):
-        return pa.nulls(len(array), VARIANT_TYPE)
+        return pa.nulls(len(array), variant.VARIANT_TYPE)
     if not pa.types.is_struct(array.type):
-        return parse_json(array)
+        return variant.parse_json(array)
     try:
-        stored = array.cast(shredded_type(array.type))
+        stored = array.cast(variant.shredded_type(array.type))
         if "typed_value" in [field.name for field in stored.type]:
-            stored = reassemble(stored)
+            stored = variant.reassemble(stored)
     except CorruptDataFileError as error:
         raise SchemaMismatchError(
             f"data for a variant column is no variant: {error}; give JSON text or struct<metadata, value>"
         ) from error
-    parts = [stored.field(field.name) for field in VARIANT_TYPE]
+    parts = [stored.field(field.name) for field in variant.VARIANT_TYPE]
     mask = stored.is_null() if stored.null_count else None
-    variants = pa.StructArray.from_arrays(parts, fields=list(VARIANT_TYPE), mask=mask)
-    ensure_variants(variants)
+    variants = pa.StructArray.from_arrays(parts, fields=list(variant.VARIANT_TYPE), mask=mask)
+    variant.ensure_variants(variants)
     return variants
