@@ -10,9 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-__all__ = ["OURS", "READY", "SCALES", "Case", "Dataset", "Engine", "Quantity", "Scale", "Target", "short"]
+__all__ = [
+    "OURS",
+    "READY",
+    "SCALES",
+    "Case",
+    "Dataset",
+    "Engine",
+    "Measured",
+    "Quantity",
+    "Scale",
+    "Target",
+    "short",
+]
 
 OURS = "deltaarrow"
 """The engine with which all others of a case are compared."""
@@ -20,12 +32,20 @@ OURS = "deltaarrow"
 READY = object()
 """Yielded by an engine before a run, after preparation that is not timed."""
 
+
+class Measured(NamedTuple):
+    """A result with the seconds that count for it, from an engine that measures its runs by itself."""
+
+    result: Any
+    seconds: float
+
+
 Engine = Callable[[Path, Path], Iterator[Any]]
 """A generator function over the dataset's folder and a scratch folder.
 
 Nothing is timed up to its first ``yield``: imports, inputs. From there to the second ``yield`` is the *cold*
-run, in a process that has done nothing else. Every later one is a *warm* run. An engine yields its result; if
-it yields `READY` before that, the time counts from there.
+run, in a process that has done nothing else. Every later one is a *warm* run. An engine yields its result, or
+`Measured`; if it yields `READY` before that, the time counts from there.
 """
 
 

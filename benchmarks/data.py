@@ -116,6 +116,18 @@ def write_orders_table(folder: Path, rows: int, files: int, deleted_percent: int
     builder.commit(adds)
 
 
+def write_small_table(folder: Path, rows: int) -> None:
+    """Write a table of one file, and ``source.arrow``: its last order and the next one."""
+    import pyarrow as pa
+
+    builder = _builder(folder)
+    builder.protocol().metadata(orders(0).schema)
+    builder.commit([builder.add_file(orders(rows))])
+    source = orders(2, rows - 1)
+    with pa.ipc.new_stream(folder / "source.arrow", source.schema) as writer:
+        writer.write_table(source)
+
+
 def write_partitioned_table(folder: Path, files: int) -> None:
     """Write a table of small files of 100 rows, two in each partition of column `day`."""
     builder = _builder(folder)

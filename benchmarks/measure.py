@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.case import READY, SCALES, Case
+from benchmarks.case import READY, SCALES, Case, Measured
 from benchmarks.cases import SUITES
 
 __all__ = ["Step", "Task", "perform"]
@@ -88,7 +88,8 @@ def _timed(runs: Iterator[Any]) -> tuple[Any, float]:
     if result is READY:
         start = time.perf_counter()
         result = next(runs)
-    return result, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    return (result.result, result.seconds) if isinstance(result, Measured) else (result, seconds)
 
 
 def _prepare(case: Case, root: Path) -> str:

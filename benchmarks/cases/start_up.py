@@ -1,11 +1,17 @@
-"""The start-up cost of a program: importing the package, and opening a small table.
+"""The start-up cost of a program: importing the package, opening a small table, and a first statement.
 
 The package imports only what the requested names need, so importing ``DeltaTable`` is timed as well.
-Every run, warm ones too, is its own process that has imported nothing else; the start of Python is not
-timed. In a warm run the imported files are in the page cache. The memory is that of the process that starts
-the others.
+Every run, warm ones too, is its own process that has imported nothing else. In a warm run the imported files
+are in the page cache. The memory is that of the process that starts the others.
+
+For imports the start of Python is not timed. Reading 1,000 rows, a statement that changes a row and the help
+of the command line are whole programs: their seconds are the processor time of the process, from the start of
+Python to its end. The program that only imports pyarrow is the measure.
 """
 
+import os
+import resource
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target
-from benchmarks.data import write_log_of_commits
+from benchmarks.case import OURS, READY, Case, Dataset, Engine, Measured, Scale, Target, short
+from benchmarks.data import write_log_of_commits, write_small_table
 
 __all__ = ["cases"]
 
@@ -26,6 +32,32 @@ print("ready", flush=True)
 input()
 {timed}
 print(version, flush=True)
+"""
+
+_ROWS = 1_000
+_OPENED = "import pyarrow as pa; from {package} import DeltaTable; table = DeltaTable({folder!r})"
+_MERGE = """
+source = pa.ipc.open_stream(pa.OSFile({folder!r} + "/source.arrow")).read_all()
+merge = table.merge(source, "t.id = s.id", "s", "t")
+done = merge.when_matched_update_all().when_not_matched_insert_all().execute()
+print(10 * done["num_target_rows_updated"] + done["num_target_rows_inserted"])
+"""
+_FIRST = {
+    "read": "print(table.to_pyarrow_table().num_rows)",
+    "delete": "print(table.delete('id = 5')['num_deleted_rows'])",
+    "update": "print(table.update({{'status': \"'lost'\"}}, predicate='id = 5')['num_updated_rows'])",
+    "merge": _MERGE,
+}
+"""The statements that change a row, and the read, by name."""
+
+_HELP = """
+import contextlib, io, sys
+from deltaarrow.cli.main import main
+sys.argv = ["deltaarrow", "--help"]
+said = io.StringIO()
+with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+    main()
+print(int("Exit codes" in said.getvalue()))
 """
 
 
@@ -53,7 +85,58 @@ def cases(_: Scale) -> list[Case]:
         Case("import_table", dataset, table, int, targets=targets),
         Case(f"open_{dataset.name}", dataset, opening, int, targets=(Target(plus=0.005),)),
         Case(f"import_and_open_{dataset.name}", dataset, both, int),
+        *_programs(),
     ]
+
+
+def _programs() -> list[Case]:
+    """The cases of whole programs, measured by the one that only imports pyarrow."""
+    dataset = Dataset(f"rows_{short(_ROWS)}", partial(write_small_table, rows=_ROWS))
+    measure = {"pyarrow": _whole("import pyarrow; print(0)")}
+    measured = frozenset(measure)
+
+    def limit(times: float) -> tuple[Target, ...]:
+        return (Target("pyarrow", times),)
+
+    found = []
+    for name, statement in _FIRST.items():
+        engines = {
+            package: _whole(f"{_OPENED.replace('{package}', package)}\n{statement}")
+            for package in (OURS, "deltalake")
+        }
+        targets = limit(2 if name == "read" else 3)
+        engines = {OURS: engines[OURS], **measure, **engines}
+        found.append(
+            Case(f"{dataset.name}_first_{name}", dataset, engines, int, targets=targets, yardsticks=measured)
+        )
+    help_engines = {OURS: _whole(_HELP), **measure}
+    found.append(Case("command_line_help", dataset, help_engines, int, targets=limit(1), yardsticks=measured))
+    return found
+
+
+def _whole(program: str) -> Engine:
+    """A program from the start of Python to its end; it prints its answer and may change the table."""
+
+    def run(data: Path, scratch: Path) -> Iterator[Any]:
+        # Modules are compiled once, as where a package is installed.
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        yield
+        while True:
+            folder = scratch / "table"
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(data, folder)
+            command = [sys.executable, "-c", program.format(folder=str(folder))]
+            before = _processor_seconds()
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+            yield Measured(done.stdout, _processor_seconds() - before)
+
+    return run
+
+
+def _processor_seconds() -> float:
+    """The processor time of all processes that this one has waited for, in user and system mode."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _program(untimed: str = "", timed: str = "") -> Engine:

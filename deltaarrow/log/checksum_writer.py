@@ -100,9 +100,10 @@ class _Totals:
         """Count live files, given with the columns `size` and `deletion_vector`."""
         sizes = numbers_of(files.column("size"))
         vectors = files.column("deletion_vector").combine_chunks()
-        marked = numbers_of(pc.struct_field(vectors.drop_null(), "cardinality"))
         deleted = np.zeros(len(sizes), np.int64)
-        deleted[: len(marked)] = marked  # their order does not matter
+        if vectors.null_count < len(vectors):
+            marked = numbers_of(pc.struct_field(vectors.drop_null(), "cardinality"))
+            deleted[: len(marked)] = marked  # their order does not matter
         bins = np.searchsorted(_SIZE_BINS, sizes, side="right") - 1
         # Summed as integers: the `weights` of `bincount` would convert them to floats.
         totals = np.zeros(len(_SIZE_BINS), np.int64)
