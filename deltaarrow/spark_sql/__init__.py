@@ -17,8 +17,6 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.assignment import assigned as assigned
-    from deltaarrow.spark_sql.attempts import try_cast as try_cast
-    from deltaarrow.spark_sql.bits import SHIFTS as SHIFTS, bitwise as bitwise, complement as complement
     from deltaarrow.spark_sql.column_ddl import (
         DeclaredColumn as DeclaredColumn,
         declared_columns as declared_columns,
@@ -50,12 +48,6 @@ if TYPE_CHECKING:
         known_equalities as known_equalities,
         known_predicate as known_predicate,
     )
-    from deltaarrow.spark_sql.lambdas import Lambda as Lambda
-    from deltaarrow.spark_sql.made_intervals import (
-        MAKING_INTERVALS as MAKING_INTERVALS,
-        MadeInterval as MadeInterval,
-        made_interval as made_interval,
-    )
     from deltaarrow.spark_sql.native import to_native_sql as to_native_sql
     from deltaarrow.spark_sql.nodes import (
         ColumnRef as ColumnRef,
@@ -64,11 +56,7 @@ if TYPE_CHECKING:
         Path as Path,
     )
     from deltaarrow.spark_sql.quoted_names import ensure_columns_unquoted as ensure_columns_unquoted
-    from deltaarrow.spark_sql.registry import (
-        find_function as find_function,
-        near_functions as near_functions,
-        render_function_tables as render_function_tables,
-    )
+    from deltaarrow.spark_sql.registry import render_function_tables as render_function_tables
     from deltaarrow.spark_sql.rendering import to_sandbox_sql as to_sandbox_sql, to_sql as to_sql
     from deltaarrow.spark_sql.row_errors import (
         PlacedCalls as PlacedCalls,
@@ -96,8 +84,6 @@ if TYPE_CHECKING:
         table_places as table_places,
     )
     from deltaarrow.spark_sql.syntax import tokenize_duckdb as tokenize_duckdb
-    from deltaarrow.spark_sql.temporal import BY_UNIT as BY_UNIT, add_days as add_days, extracted as extracted
-    from deltaarrow.spark_sql.text_parts import is_ilike as is_ilike, trimmed as trimmed
     from deltaarrow.spark_sql.time_zones import (
         MOST_OFFSET as MOST_OFFSET,
         UTC as UTC,
@@ -109,12 +95,6 @@ if TYPE_CHECKING:
         session_time_zone as session_time_zone,
     )
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape, type_name as type_name
-    from deltaarrow.spark_sql.variant_casts import as_variant as as_variant, variant_as as variant_as
-    from deltaarrow.spark_sql.variant_functions import (
-        path_text as path_text,
-        variant_part as variant_part,
-        variant_within as variant_within,
-    )
     from deltaarrow.spark_sql.variant_kernels import provide_kernels as provide_kernels
 
 __getattr__ = lazy_package(__name__)

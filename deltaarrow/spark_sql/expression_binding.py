@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import deltaarrow.spark_sql as spark_sql
+import deltaarrow.spark_sql.chapters as chapters
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
@@ -276,7 +276,7 @@ class _Binder:
             raise refused(f"{node.key.upper()} of something other than a column")
         found = self._resolved(names)
         if found is None:
-            function = spark_sql.find_function(names[0])
+            function = chapters.find_function(names[0])
             assert function is not None
             return function(names[0], ())
         path, fields = found
@@ -307,16 +307,16 @@ class _Binder:
 
     def _function(self, node: "exp.Expr") -> Node:
         name = node.this
-        function = spark_sql.find_function(name) if isinstance(name, str) else None
+        function = chapters.find_function(name) if isinstance(name, str) else None
         operands = node.expressions
-        by_unit = spark_sql.BY_UNIT.get(str(name).lower())
+        by_unit = chapters.BY_UNIT.get(str(name).lower())
         if by_unit is not None and len(operands) == 3:
             unit = names_of(operands[0]) or ("",)
             return by_unit(".".join(unit), *map(self.bind, operands[1:]))
         if str(name).lower() == "struct":
             return self._tuple(node)
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
-            return spark_sql.variant_part(*map(self.bind, operands))
+            return chapters.variant_part(*map(self.bind, operands))
         if function is not None:
             return function(name, tuple(map(self._argument, operands)))
         target = CAST_FUNCTIONS.get(str(name).lower())
@@ -324,11 +324,11 @@ class _Binder:
             operand = self.bind(operands[0])
             is_variant = operand.type == VARIANT
             if is_variant:
-                return spark_sql.variant_as(operand, target, tries=False)
+                return chapters.variant_as(operand, target, tries=False)
             return folded(_written_cast(operand, target))
         instead = _INSTEAD.get(str(name).lower(), "")
         error = refused(f"the function {str(name).upper()}{instead}", node.meta.get("start"))
-        error.args = (f"{error}{spark_sql.near_functions(str(name))}",)
+        error.args = (f"{error}{chapters.near_functions(str(name))}",)
         raise error
 
     def _argument(self, node: "exp.Expr") -> Any:
@@ -338,7 +338,7 @@ class _Binder:
         length = interval_of(node)
         return self.bind(node) if length is None else length
 
-    def _lambda(self, node: "exp.Expr") -> "spark_sql.Lambda":
+    def _lambda(self, node: "exp.Expr") -> "chapters.Lambda":
         names = tuple(each.name.lower() for each in node.expressions)
         if not is_plain(node) or len(set(names)) < len(names):
             raise refused("a function with such parameters")
@@ -350,7 +350,7 @@ class _Binder:
             finally:
                 self.variables.pop()
 
-        return spark_sql.Lambda(names, f"lambda_{len(self.variables)}", bind)
+        return chapters.Lambda(names, f"lambda_{len(self.variables)}", bind)
 
     def _variable(self, node: "exp.Expr") -> Node:
         for variables in reversed(self.variables):
@@ -373,16 +373,16 @@ class _Binder:
             return made.moved(self.bind(node.expression), sign)
         left, right = self._both(node)
         if left.type == DATE and right.type in INTEGRAL:
-            return spark_sql.add_days(left, right, sign)
+            return chapters.add_days(left, right, sign)
         if sign == "+" and right.type == DATE and left.type in INTEGRAL:
-            return spark_sql.add_days(right, left, sign)
+            return chapters.add_days(right, left, sign)
         return add(left, right, sign)
 
-    def _made_interval(self, node: "exp.Expr") -> "spark_sql.MadeInterval | None":
+    def _made_interval(self, node: "exp.Expr") -> "chapters.MadeInterval | None":
         """The interval that a call makes; None for other nodes."""
-        if node.key != "anonymous" or str(node.this).lower() not in spark_sql.MAKING_INTERVALS:
+        if node.key != "anonymous" or str(node.this).lower() not in chapters.MAKING_INTERVALS:
             return None
-        return spark_sql.made_interval(str(node.this), tuple(map(self.bind, node.expressions)))
+        return chapters.made_interval(str(node.this), tuple(map(self.bind, node.expressions)))
 
     def _negative(self, node: "exp.Expr") -> Node:
         inner = node.this
@@ -412,10 +412,10 @@ class _Binder:
     def _cast(self, node: "exp.Expr") -> Node:
         operand, wanted = self.bind(node.this), data_type_of(node.args["to"])
         if operand.type == VARIANT:
-            return spark_sql.variant_as(operand, wanted, tries=is_try(node))
+            return chapters.variant_as(operand, wanted, tries=is_try(node))
         if wanted == VARIANT:
-            return spark_sql.as_variant(operand)
-        found = _written_cast(operand, wanted, spark_sql.try_cast if is_try(node) else cast)
+            return chapters.as_variant(operand)
+        found = _written_cast(operand, wanted, chapters.try_cast if is_try(node) else cast)
         if is_try(node):
             return folded(found)
         if not is_suffix(node):
@@ -457,7 +457,7 @@ class _Binder:
             if wanted.this.key not in ("tuple", "paren"):
                 raise refused(f"LIKE {wanted.key.upper()} of something other than patterns in parentheses")
             patterns = wanted.this.expressions or [wanted.this.this]
-        make = spark_sql.is_ilike if node.key == "ilike" else like
+        make = chapters.is_ilike if node.key == "ilike" else like
         found = [make(operand, self.bind(each)) for each in patterns]
         if node.args.get("negate"):
             found = [negate(each) for each in found]
@@ -506,29 +506,29 @@ class _Binder:
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position")).upper(), "trim")
         text, characters = self.bind(node.this), node.expression
         if not characters:
-            function = spark_sql.find_function(name)
+            function = chapters.find_function(name)
             assert function is not None
             return function(name, (text,))
-        return spark_sql.trimmed(name)(self.bind(characters), text)
+        return chapters.trimmed(name)(self.bind(characters), text)
 
     def _extract(self, node: "exp.Expr") -> Node:
-        return spark_sql.extracted(node.this.name, self.bind(node.expression))
+        return chapters.extracted(node.this.name, self.bind(node.expression))
 
     def _variant(self, node: "exp.Expr") -> Node:
         """``v:a.b[0]``."""
-        return spark_sql.variant_within(self.bind(node.this), spark_sql.path_text(node.expression))
+        return chapters.variant_within(self.bind(node.this), chapters.path_text(node.expression))
 
 
 _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "add": lambda binder, node: binder._add(node, "+"),
     "anonymous": _Binder._function,
     "between": _Binder._between,
-    "bitwiseand": lambda binder, node: spark_sql.bitwise(*binder._both(node), "&"),
-    "bitwiseleftshift": lambda binder, node: spark_sql.SHIFTS["<<"](*binder._both(node)),
-    "bitwisenot": lambda binder, node: spark_sql.complement(binder.bind(node.this)),
-    "bitwiseor": lambda binder, node: spark_sql.bitwise(*binder._both(node), "|"),
-    "bitwiserightshift": lambda binder, node: spark_sql.SHIFTS[">>"](*binder._both(node)),
-    "bitwisexor": lambda binder, node: spark_sql.bitwise(*binder._both(node), "^"),
+    "bitwiseand": lambda binder, node: chapters.bitwise(*binder._both(node), "&"),
+    "bitwiseleftshift": lambda binder, node: chapters.SHIFTS["<<"](*binder._both(node)),
+    "bitwisenot": lambda binder, node: chapters.complement(binder.bind(node.this)),
+    "bitwiseor": lambda binder, node: chapters.bitwise(*binder._both(node), "|"),
+    "bitwiserightshift": lambda binder, node: chapters.SHIFTS[">>"](*binder._both(node)),
+    "bitwisexor": lambda binder, node: chapters.bitwise(*binder._both(node), "^"),
     "boolean": lambda _, node: Constant(bool(node.this), BOOLEAN),
     "bracket": _Binder._element,
     "case": _Binder._case,

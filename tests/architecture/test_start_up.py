@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pytest
 
 from deltaarrow import write_deltalake
 
@@ -107,6 +108,52 @@ PACKAGES = ["engines", "operations", "spark_sql", "transaction", "variant", "ver
 def test_opening_and_counting_a_table_loads_no_more_of_libraries_than_that_takes(tmp_path):
     write_deltalake(tmp_path, pa.table({"id": [1, 2, 3]}))
     assert run(OPENED % {"folder": str(tmp_path), "unneeded": UNNEEDED}) == []
+
+
+# What each statement on a small table does without. pandas is looked for by `pyarrow.array`, `pyarrow.scalar`
+# and `pyarrow.dataset`, and `numpy.ma` by `numpy.unique`.
+SLOW = ["pandas", "pyarrow.dataset", "pyarrow.compute", "numpy.ma", "sqlglot"]
+SLOW += [
+    "deltaarrow.spark_sql.registry",
+    "deltaarrow.operations.optimize.rewriting",
+    "deltaarrow.variant.shredding",
+]
+FIRST = """
+import sys
+import pyarrow as pa
+from deltaarrow import DeltaTable
+table = DeltaTable(%(folder)r)
+rows = %(statement)s
+import json
+print(json.dumps([rows, sorted({*%(unneeded)r} & {*sys.modules})]))
+"""
+SOURCE = "pa.ipc.open_stream(pa.OSFile({!r})).read_all()"
+STATEMENTS_AND_ROWS = {
+    "table.to_pyarrow_table().num_rows": 20,
+    "pa.RecordBatchReader.from_stream(table).read_all().num_rows": 20,
+    "table.delete(\"id = 2 AND x > 1.0\")['num_deleted_rows']": 1,
+    "table.update({'name': \"'new'\"}, predicate='id = 2')['num_updated_rows']": 1,
+    "table.merge(SOURCE, 't.id = s.id', 's', 't').when_matched_update_all()"
+    ".when_not_matched_insert_all().execute()['num_target_rows_inserted']": 1,
+}
+
+
+@pytest.mark.parametrize("has_vectors", [False, True], ids=["", "vectors"])
+def test_first_statements_load_no_more_of_libraries_than_they_take(tmp_path, has_vectors):
+    properties = {"delta.enableDeletionVectors": str(has_vectors).lower()}
+    rows = pa.table({"id": range(20), "name": ["a", "b", None, "d"] * 5, "x": [0.5, 1.5, 2.5, None] * 5})
+    with pa.OSFile(str(tmp_path / "source"), "wb") as file, pa.ipc.new_stream(file, rows.schema) as writer:
+        writer.write_table(pa.table({"id": [4, 20], "name": ["e", "f"], "x": [1.0, 2.0]}))
+    for number, (statement, expected) in enumerate(STATEMENTS_AND_ROWS.items()):
+        folder = str(tmp_path / str(number))
+        write_deltalake(folder, rows, configuration=properties)
+        statement = statement.replace("SOURCE", SOURCE.format(str(tmp_path / "source")))
+        is_read = number < 2
+        unneeded = [*SLOW, "duckdb", "deltaarrow.spark_sql.condition"] if is_read else SLOW
+        if has_vectors and not is_read:
+            unneeded = [each for each in SLOW if each != "pyarrow.compute"]  # It counts deleted rows.
+        found, loaded = run(FIRST % {"folder": folder, "statement": statement, "unneeded": unneeded})
+        assert (found, loaded) == (expected, [])
 
 
 def test_importing_the_table_loads_none_of_what_writes_and_scans():
