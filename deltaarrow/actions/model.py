@@ -5,11 +5,10 @@ and written again, so that rewriting an action loses nothing.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.runtime.records import dataclass
 
 __all__ = [
     "Action",

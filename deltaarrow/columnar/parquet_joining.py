@@ -6,9 +6,8 @@ places are outside of the footer. The format is Thrift's compact protocol, as th
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
-
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["MAGIC", "RowGroupFile", "joined_footer"]
 

@@ -9,6 +9,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -18,7 +19,6 @@ import pyarrow as pa
 
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import MemoryLimitError
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["Part", "RowSorter", "SortLimits"]
 

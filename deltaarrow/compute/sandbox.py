@@ -8,11 +8,11 @@ on the cursor and goes out as Arrow.
 import contextlib
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute.database import connect, ensure_memory_limit, pooled_cursor
 from deltaarrow.errors import ExpressionLimitError
-from deltaarrow.runtime.records import dataclass
 
 if TYPE_CHECKING:
     import duckdb

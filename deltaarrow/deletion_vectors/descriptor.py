@@ -13,13 +13,12 @@ type   ``pathOrInlineDv``                               the vector is
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Self
 from uuid import UUID
 
 from deltaarrow.deletion_vectors.z85 import decode_z85, encode_z85
 from deltaarrow.errors import CorruptDeletionVectorError, CorruptLogError, UnsupportedFeatureError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import decode_path
 
 __all__ = ["DeletionVectorDescriptor", "deletion_vector_file_name"]

@@ -4,6 +4,7 @@ Chapter "Reader Requirements for Deletion Vectors" of the protocol: rows whose p
 vector must not be returned.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,6 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaarrow.errors import CorruptDeletionVectorError
-from deltaarrow.runtime.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -29,12 +29,12 @@ Nodes are frozen and hashable. A bare boolean column has no node of its own; it 
 import datetime
 import decimal
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal as OneOf, TypeAlias
 
 import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import PrimitiveType
 
 __all__ = [

@@ -13,6 +13,7 @@ the log (*published*), some are files in ``_staged_commits``, and some are texts
 import contextlib
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never, Protocol
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
@@ -25,7 +26,6 @@ from deltaarrow.log.names import (
     parse_log_file,
     staged_version,
 )
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import FileEntry, FileStatus, FolderListing, Output, Store
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ partition values a checkpoint holds.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -15,7 +16,6 @@ from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checkpoints import CheckpointFiles
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, physical_name, to_arrow_type
 from deltaarrow.statistics.typed import TypedStatistics
 

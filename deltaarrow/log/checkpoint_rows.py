@@ -5,6 +5,7 @@ all in memory.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -13,7 +14,6 @@ from deltaarrow.actions.arrow import REQUIRED_OF_DELETION_VECTORS, build_array
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoint_layout import CheckpointLayout
 from deltaarrow.log.file_sources import FileSources
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["CheckpointSizes", "action_rows", "add_rows", "conformed", "file_rows", "remove_rows"]
 

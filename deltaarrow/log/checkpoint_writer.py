@@ -11,6 +11,7 @@ because they are not atomic.
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -38,7 +39,6 @@ from deltaarrow.log.last_checkpoint import Hint, HintedManifest, read_hint, sche
 from deltaarrow.log.names import SIDECAR_FOLDER, checkpoint_name, sidecar_name, unique_checkpoint_name
 from deltaarrow.log.state import LogState
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["ManifestFormat", "write_checkpoint"]

@@ -7,7 +7,7 @@ name, because V2 content is also stored under classic names.
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,7 +31,6 @@ from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.runtime.cache import CacheSpace
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.statistics.struct_texts import struct_text_sql
 from deltaarrow.storage import Store, canonical_path_sql, decode_path, system_failure
 

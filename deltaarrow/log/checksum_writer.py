@@ -8,7 +8,7 @@ does not state what it removes, the live files are counted. The files themselves
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +30,6 @@ from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checksums import FileSizeHistogram, VersionChecksum
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["count_checksum", "next_checksum", "render_version_checksum"]
 

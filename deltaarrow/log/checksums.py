@@ -7,7 +7,7 @@ read, since nothing else reveals a damaged checkpoint. Rows never depend on it.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
@@ -24,7 +24,6 @@ from deltaarrow.actions import (
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError, StorageError
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Schema
 from deltaarrow.storage import Store
 

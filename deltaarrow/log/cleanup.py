@@ -12,13 +12,13 @@ a file older than that of the previous version counts as one millisecond younger
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import open_checkpoint, read_sidecar_names
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import SIDECAR_FOLDER, LogFile, LogFileKind
 from deltaarrow.log.segment import Checkpoint, complete_checkpoints
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["DAY_MS", "ExpiredLog", "clean_up_log", "find_expired", "midnight"]

@@ -6,6 +6,7 @@ of a checkpoint stay in its files and are read with SQL that leaves out those th
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,7 +19,6 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete
 from deltaarrow.log.row_numbers import PLACE, numbered_from
 from deltaarrow.log.state import LogState
-from deltaarrow.runtime.records import dataclass
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,6 +7,7 @@ does. Chapters "Commit Provenance Information" and "In-Commit Timestamps".
 
 import bisect
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,6 @@ from deltaarrow.features import properties
 from deltaarrow.log.commits import read_commit
 from deltaarrow.log.listing import list_log
 from deltaarrow.log.names import LogFile, LogFileKind
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["CommitTimes", "read_commit_infos", "read_in_commit_timestamp"]

@@ -1,6 +1,6 @@
 """How much of a log is held in memory, and how it is read: settings of a replayed log."""
 
-from deltaarrow.runtime.records import dataclass
+from dataclasses import dataclass
 
 __all__ = ["DEFAULT_LIMITS", "LogLimits"]
 

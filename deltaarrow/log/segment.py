@@ -11,12 +11,11 @@ Selection is pure: it looks at a listing and reads no file. Each rule has a test
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.names import LogFile, LogFileKind
-from deltaarrow.runtime.records import dataclass
 
 __all__ = [
     "LARGE_CHECKPOINT",

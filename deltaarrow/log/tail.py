@@ -4,7 +4,7 @@ Commits are read newest first; an older action never replaces a newer one.
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from deltaarrow.actions import (
@@ -21,7 +21,6 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import ReadCommits, read_commits
 from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.runtime.gc_pause import gc_paused
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["LogTail", "read_tail"]

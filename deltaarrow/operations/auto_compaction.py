@@ -6,6 +6,7 @@ counts in each process the files that this process has written.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import orjson
 
@@ -17,7 +18,6 @@ from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.commit_properties import AutoCompaction, PostCommitHookProperties
 from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan import TreeCondition
 from deltaarrow.schema import physical_name, render_path
 from deltaarrow.snapshot import Snapshot

@@ -1,10 +1,10 @@
 """Commit options of a caller, with the names and arguments of ``deltalake``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from deltaarrow.actions import ensure_commit_metadata
-from deltaarrow.runtime.records import dataclass
 
 __all__ = [
     "AutoCompaction",

@@ -9,7 +9,7 @@ Chapters "Deletion Vectors", "Add File and Remove File" and "Row Tracking" of th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
 from deltaarrow.operations.row_id_assignment import hidden_columns
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import with_num_records

@@ -1,6 +1,7 @@
 """`WriteTarget`: the table of a write as it will be after the commit."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from deltaarrow.actions import Action, Metadata, Protocol
 from deltaarrow.features import (
@@ -10,7 +11,6 @@ from deltaarrow.features import (
     properties as table_properties,
 )
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Schema, column_mapping_mode, ensure_distinct_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import declared_rules

@@ -5,7 +5,7 @@ takes the verdict of its text (chapter *Partition Value Serialization* of the pr
 """
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,6 @@ from deltaarrow.columnar.arrays import array_of, raw_numbers, texts as strings, 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions.arrays import parse_partition_values
 from deltaarrow.partitions.values import parse_partition_value
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import PrimitiveType, to_arrow_type
 
 __all__ = ["EncodedPartitionValues", "TypedTexts"]

@@ -11,7 +11,7 @@ import collections
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,6 @@ from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, scalar_of, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts

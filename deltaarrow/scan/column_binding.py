@@ -17,13 +17,13 @@ differs from what the table would write today, its footer is first checked for c
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 import deltaarrow.variant as variant
 from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.damage import ensure_sound_footer, reading
 from deltaarrow.scan.tasks import TableLayout
 from deltaarrow.schema import (

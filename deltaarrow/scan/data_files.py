@@ -4,6 +4,7 @@ Data files are immutable, so a repeated scan of a dataset reads only rows from s
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,6 @@ from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.column_binding import Binding
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.scan.plain_files import PlainFile

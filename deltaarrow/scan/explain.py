@@ -6,7 +6,7 @@ PROTOCOL.md.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import orjson
@@ -34,7 +34,6 @@ from deltaarrow.expressions import (
     resolve_column,
     variant_paths,
 )
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.plan import plan_scan, scan_schema
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.wording import plain_text, worded

@@ -6,6 +6,7 @@ is read. For other conditions, DuckDB queries the files that may hold a match.
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,6 @@ from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, column_sql, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.footers import read_row_counts
 from deltaarrow.scan.located import located_rows, naming_damaged_files
 from deltaarrow.scan.plan import ScanPlan

@@ -7,12 +7,11 @@ small local file through `pyarrow.parquet` alone, because `import pyarrow.datase
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.tasks import FileTask
 from deltaarrow.storage import Store
 

@@ -7,6 +7,7 @@ matching row. The other files are tasks for the engines or for `deltaarrow.scan.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -17,7 +18,6 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.metadata_column import METADATA, METADATA_FILE_COLUMNS, metadata_type, row_columns
 from deltaarrow.scan.row_id_columns import (
     ROW_TRACKING_COLUMNS,

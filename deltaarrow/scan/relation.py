@@ -28,7 +28,7 @@ conditions of a query are known, the list is shortened before (`deltaarrow.engin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,6 @@ from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.column_binding import bind_columns
 from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.metadata_column import METADATA, file_values, metadata_sql, row_columns

@@ -13,13 +13,13 @@ already evaluated are not evaluated again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 
 from deltaarrow.expressions import And, Predicate, conjuncts, from_arrow, to_arrow
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

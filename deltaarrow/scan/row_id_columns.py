@@ -13,6 +13,7 @@ column                            in the file, if it is not NULL          otherw
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +33,6 @@ from deltaarrow.expressions import (
     Or,
     Predicate,
 )
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, PrimitiveType, Schema
 
 __all__ = [

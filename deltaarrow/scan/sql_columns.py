@@ -18,13 +18,13 @@ Nested values of these kinds are unpacked, converted by the expression, and pack
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import duckdb_type as duckdb_primitive_type
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.footers import PROVEN, VARIANT_MARK
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow_type
 

@@ -5,7 +5,7 @@ Executors run tasks, so this module depends on neither snapshot nor log.
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -15,7 +15,6 @@ from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS, RowTracking
 from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
 from deltaarrow.storage import Store

@@ -6,11 +6,10 @@ and maps. Names match as in Spark: the exact name, else the only name that diffe
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, TypeVar
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
 __all__ = ["Position", "add_fields", "edit_field", "edit_type", "move_field", "render_path", "spelled_path"]

@@ -7,14 +7,13 @@ know, so that they are written again; column metadata is kept verbatim. Names an
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self, TypeAlias
 
 from deltaarrow.display.near_names import did_you_mean, no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 
 __all__ = [

@@ -18,8 +18,8 @@ floating numbers depend on the order of rows, in Spark and here.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, MapType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast

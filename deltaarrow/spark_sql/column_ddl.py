@@ -15,12 +15,11 @@ Spark                       DuckDB                   Delta
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import DeltaError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.schema.keys import (
     CHAR_TYPE_KEY,

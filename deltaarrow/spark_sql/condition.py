@@ -7,6 +7,7 @@ in the sandbox, or by DuckDB within the query.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import And, Predicate, is_exact, not_on_rows, to_arrow, to_duckdb, variant_paths
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import StructType
 from deltaarrow.spark_sql.evaluation import evaluate
 from deltaarrow.spark_sql.expression_binding import parse_parts

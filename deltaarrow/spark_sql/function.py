@@ -1,10 +1,9 @@
 """Supported functions and operators: their names, their notation and the types of their calls."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast

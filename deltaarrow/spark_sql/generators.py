@@ -11,8 +11,8 @@ an alias, and their types. With `Generated.is_outer` (or ``LATERAL VIEW OUTER``)
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, Field, MapType, StructType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.function import literal_integer, literal_text, same_type

@@ -1,8 +1,8 @@
 """Literals of intervals: ``INTERVAL 3 DAYS``, ``INTERVAL '1-2' YEAR TO MONTH``, and times moved by them."""
 
 import re
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.function import as_date, as_timestamp
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused

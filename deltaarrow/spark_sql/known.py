@@ -14,6 +14,7 @@ import datetime
 import math
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 
 from deltaarrow.errors import DeltaError
@@ -41,7 +42,6 @@ from deltaarrow.expressions import (
     in_total_order,
     null_safe_equal,
 )
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Expression, Node, walk
 from deltaarrow.spark_sql.patterns import like_prefix

@@ -4,8 +4,8 @@ Tables cannot store expressions with them.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, DataType, MapType
 from deltaarrow.spark_sql.arrays import array_sort
 from deltaarrow.spark_sql.casts import cast

@@ -3,7 +3,8 @@
 No value has the type of an interval, so such a call stands in a sum with a date or a timestamp alone.
 """
 
-from deltaarrow.runtime.records import dataclass
+from dataclasses import dataclass
+
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import implicitly
 from deltaarrow.spark_sql.forms import given, let

@@ -12,11 +12,10 @@ without a bound: such calls are for users' texts, and refused in expressions tha
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType
 
 __all__ = [

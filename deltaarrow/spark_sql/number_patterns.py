@@ -6,8 +6,8 @@ blanks.
 """
 
 import re
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.encodings import base64_text, hexadecimal
 from deltaarrow.spark_sql.forms import given, let

@@ -4,9 +4,9 @@ A NULL leaves the seed as it is. Hashes are computed as unsigned words, in an in
 product of two of them.
 """
 
+from dataclasses import dataclass
 from typing import Protocol
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, DataType, StructType
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import Function

@@ -1,8 +1,8 @@
 """The rows that an aggregate or a window function is over, and the nodes of calls over rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Call, Node, call, mismatched, refused

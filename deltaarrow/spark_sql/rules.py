@@ -7,14 +7,13 @@ NULL in the data is a value like any other.
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable

@@ -6,11 +6,11 @@ both tables have is an error.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, StructType, resolve_path
 from deltaarrow.spark_sql.nodes import Path
 

@@ -7,12 +7,11 @@ import contextlib
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.syntax import string_value, tokenize, tokenize_duckdb
 
 __all__ = [

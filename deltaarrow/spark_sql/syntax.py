@@ -8,12 +8,12 @@ until it has parentheses.
 
 import functools
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import gc_paused
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.short_trees import short_tree

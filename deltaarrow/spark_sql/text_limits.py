@@ -7,12 +7,12 @@ or a map it keeps the whole type, such as ``struct<code:char(2),names:array<varc
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.schema.keys import CHAR_TYPE_KEY
 from deltaarrow.spark_sql.types import STRING

@@ -5,9 +5,9 @@ number or English name, days, hours with or without AM and PM, minutes, seconds 
 """
 
 import re
+from dataclasses import dataclass
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let, raised_as

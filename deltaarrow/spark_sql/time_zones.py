@@ -21,9 +21,9 @@ import functools
 import re
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from deltaarrow.compute import quote_literal, sandbox_cursor
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.nodes import refused

@@ -11,9 +11,9 @@ ranks are integers.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.constructors import is_assignable

@@ -9,13 +9,13 @@ NULL too.
 Bounds ignore NaN, because Parquet's statistics ignore it, and many writers take their statistics from there.
 """
 
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import pyarrow as pa
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.partitions import duckdb_type
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 

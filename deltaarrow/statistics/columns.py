@@ -7,9 +7,9 @@ By default, these are the first 32 leaves of the data columns; an array or a map
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from deltaarrow.errors import InvalidTablePropertyError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, PrimitiveType, StructType, physical_name
 from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS, STATISTICS_COLUMNS, STRING_PREFIX_LENGTH
 

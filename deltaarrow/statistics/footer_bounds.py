@@ -19,12 +19,12 @@ A bound of a string may be cut; a bound of any other type is the least or greate
 import math
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from deltaarrow.columnar.parquet_footers import Chunk
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.statistics.render import Bound
 
 __all__ = ["FooterBounds", "LeafBounds"]

@@ -7,7 +7,7 @@ of PROTOCOL.md).
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,6 @@ from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.expressions import Column, Predicate, VariantGet
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import PrimitiveType, StructType
 from deltaarrow.statistics.bounds import FileStatisticsSql, bound_arrow_type, lower_bound, upper_bound
 from deltaarrow.statistics.evidence import Asked

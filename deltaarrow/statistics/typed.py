@@ -8,6 +8,7 @@ type is NULL, which proves nothing.
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from types import NoneType
 from typing import Any
@@ -19,7 +20,6 @@ from deltaarrow.actions.arrow import build_array
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
 from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns

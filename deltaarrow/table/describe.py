@@ -4,13 +4,13 @@
 form of Spark's ``DESCRIBE DETAIL``.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 

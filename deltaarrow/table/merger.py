@@ -1,12 +1,12 @@
 """`TableMerger`: the result of ``table.merge(...)``, with the names and semantics of ``deltalake``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import deltaarrow.operations as operations
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader

@@ -5,7 +5,7 @@ Chapters "Add File and Remove File" and "Row Tracking" of the protocol.
 """
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,6 @@ from deltaarrow.columnar.arrays import empty_table, integers, numbers_of
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import DeltaProtocolError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["BulkAdds"]

@@ -1,13 +1,12 @@
 """The commit that a transaction intends, in the form that conflict rules read."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, Metadata, RemoveFile
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
 from deltaarrow.transaction.isolation import IsolationLevel

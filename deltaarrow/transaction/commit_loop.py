@@ -8,7 +8,7 @@ protocol.
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import orjson
 
@@ -22,7 +22,6 @@ from deltaarrow.errors import (
 )
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.runtime.clock import Clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction.bulk_adds import BulkAdds

@@ -5,11 +5,11 @@ again. Chapter "Delta Log Entries" of the protocol.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from deltaarrow.actions import Action, CommitInfo, render_json_lines
 from deltaarrow.errors import CommitStateUnknownError, StorageError
 from deltaarrow.log import commit_name
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store
 
 __all__ = ["Committed", "Conflict", "FileSystemCommitter"]

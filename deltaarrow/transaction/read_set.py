@@ -1,14 +1,13 @@
 """The read set of a transaction: what other writers must not change before it commits."""
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.expressions import Predicate
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["ReadSet", "RowMatcher", "Search"]
 

@@ -7,14 +7,13 @@ Vectors" and "Add File and Remove File" of the protocol.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pyroaring import BitMap64
 
 from deltaarrow.actions import AddFile
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor, write_deletion_vectors
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.statistics import with_wide_bounds
 from deltaarrow.storage import Store
 from deltaarrow.transaction.removal import FileRow, MarkedFiles, PresentVectors, descriptor_of, remove_file

@@ -5,7 +5,7 @@ Chapters "Add File and Remove File" and "Deletion Vectors" of the protocol.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -20,7 +20,6 @@ from deltaarrow.deletion_vectors import (
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.features import properties
 from deltaarrow.partitions import random_prefix
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.statistics import with_wide_bounds
 from deltaarrow.storage import Store
 

@@ -6,12 +6,11 @@ on the files in the version that the commit follows, so rows that others deleted
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from pyroaring import BitMap64
 
 from deltaarrow.actions import Action, AddFile, FileActionKey, RemoveFile, file_table
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.relocation import Relocation, relocate

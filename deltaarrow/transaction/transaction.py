@@ -9,7 +9,7 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -41,7 +41,6 @@ from deltaarrow.errors import (
 from deltaarrow.expressions import Constant, Predicate
 from deltaarrow.features import is_row_tracking_enabled, is_supported, properties
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import Store, decode_path

@@ -1,13 +1,12 @@
 """Winning commits, made by other writers during a transaction, in the form that conflict rules read."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.log import commit_name, list_log, parse_commit, read_commits
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.storage import Store, decode_path
 
 __all__ = ["ROW_TRACKING_BACKFILL", "WinningCommit", "WinningCommits"]

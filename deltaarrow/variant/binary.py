@@ -20,13 +20,13 @@ import datetime
 import struct
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
 
 __all__ = ["Moment", "parse", "parse_metadata", "python_value", "split", "visit"]

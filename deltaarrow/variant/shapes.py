@@ -20,12 +20,12 @@ reassembled variants are the same: a later value that does not fit stays in ``va
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries
 from deltaarrow.variant.layout import DECIMAL_DIGITS, VARIANT_NULL, Basic, Primitive

@@ -7,10 +7,9 @@ makes few files. The thread that fills a file also closes it.
 
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.write.new_file import NewFile, WrittenFile
 from deltaarrow.write.selection import RowGroup
 

@@ -7,14 +7,13 @@ them.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from deltaarrow.errors import ConstraintViolationError, CorruptLogError, SchemaMismatchError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, JsonObject, PrimitiveType, Schema, StructType, missing_columns
 from deltaarrow.schema.keys import (
     DEFAULT_KEY,

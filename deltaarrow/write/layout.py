@@ -6,6 +6,7 @@ Files" and "Change Data Files" of the protocol. Files are named as Spark names t
 
 import uuid
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -15,7 +16,6 @@ from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.runtime.clock import Clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
 from deltaarrow.statistics import FileStatistics, parquet_leaves, statistics_columns, string_prefix_length
 from deltaarrow.write.new_file import FileFormat, NewFile

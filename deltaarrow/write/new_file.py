@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deltaarrow.runtime.clock import Clock
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
 from deltaarrow.write.dictionaries import columns_without_dictionary

@@ -5,11 +5,10 @@ A plan holds no connection and no data, so it can be sent to another thread, pro
 """
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import TableRules
 from deltaarrow.storage import Store

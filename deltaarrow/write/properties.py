@@ -4,14 +4,13 @@ They become options of pyarrow's Parquet writer. Settings that this writer lacks
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterProperties", "file_suffix"]
 

@@ -5,7 +5,7 @@ NULL and the empty string are one partition, as in Spark. Rows keep their order 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import render_partition_value
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.write.selection import Selection
 

@@ -5,12 +5,11 @@ largest unfinished row groups are written as they are, and the remaining rows ar
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.write.selection import RowGroup, Selection
 
 __all__ = ["RowGroups"]

@@ -5,12 +5,11 @@ as many copies are in memory as threads are busy.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["RowGroup", "Selection"]
 

@@ -7,12 +7,12 @@ schema says what it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.statistics import parquet_leaves
 from deltaarrow.variant import (

@@ -1,10 +1,10 @@
 """`MergeStatement`: the match condition of a MERGE, its aliases, and its clauses in order."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from deltaarrow.operations.dml.query import ClauseKind
-from deltaarrow.runtime.records import dataclass
 
 __all__ = ["MergeClause", "MergeStatement", "When", "clause_sql", "first_met"]
 

@@ -9,7 +9,7 @@ there, and commits after it are checked as ever.
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -36,7 +36,6 @@ from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction, is_replay
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction, RowMatcher

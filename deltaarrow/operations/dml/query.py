@@ -15,7 +15,7 @@ which deletes, updates or inserts a row. The columns are:
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
@@ -28,7 +28,6 @@ from deltaarrow.columnar.kernels import pc
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import DeltaError
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, Value
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import provide_kernels, row_error
 

@@ -5,13 +5,12 @@ mode. A column that is assigned without an expression may have any type.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import TRUE, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, Field, StructType, resolve_path
 from deltaarrow.spark_sql import (
     AliasScope,

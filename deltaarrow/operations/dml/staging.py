@@ -8,7 +8,7 @@ Tracking" of the protocol.
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses, LostRows, hidden_columns_of
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import ChangeType, Field
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import (

@@ -1,6 +1,7 @@
 """UPDATE: assigns new values to the rows that satisfy a condition; rows keep their row ids."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +30,6 @@ from deltaarrow.operations.dml.operation import (
 from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.history import predicates_parameter
-from deltaarrow.runtime.records import dataclass
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant, parse_json
