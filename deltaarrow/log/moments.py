@@ -19,7 +19,8 @@ def parse_version(version: SupportsIndex | str | date) -> int | str | date:
     """
     if isinstance(version, str | date):
         return version
-    if not isinstance(version, bool) and isinstance(version, SupportsIndex):
+    is_truth = isinstance(version, bool) or getattr(version, "dtype", None) == bool
+    if not is_truth and isinstance(version, SupportsIndex):
         with contextlib.suppress(TypeError):  # an array of numpy's has the method too
             return operator.index(version)
     raise TypeError(

@@ -50,6 +50,10 @@ def test_clustered_tables_are_as_spark_makes_them(spark, tmp_path):
         da.write_deltalake(path, ROWS.slice(3, 1), mode="overwrite", predicate="a = 3")
         spark.sql(f"UPDATE {delta_table(path)} SET a = -1 WHERE b = 't1'")
     assert_same_rows(check_engines(spark, ours), check_engines(spark, theirs))
+
+
+@pytest.mark.slow
+def test_a_table_becomes_clustered_as_in_spark(spark, tmp_path):
     plain = tmp_path / "plain"
     da.write_deltalake(plain, ROWS)
     da.DeltaTable(plain).alter.cluster_by("a")
