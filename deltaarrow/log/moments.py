@@ -19,7 +19,7 @@ def parse_version(version: SupportsIndex | str | date) -> int | str | date:
     """
     if isinstance(version, str | date):
         return version
-    is_truth = isinstance(version, bool) or getattr(version, "dtype", None) == bool
+    is_truth = isinstance(version, bool) or getattr(getattr(version, "dtype", None), "kind", "") == "b"
     if not is_truth and isinstance(version, SupportsIndex):
         with contextlib.suppress(TypeError):  # an array of numpy's has the method too
             return operator.index(version)
