@@ -1,8 +1,10 @@
 """A snapshot as a `pyarrow.dataset.Dataset`, for pyarrow, pandas and every engine that reads one.
 
 pyarrow's own datasets cannot handle deletion vectors or column mapping, so every scan of this dataset goes
-through `deltaarrow.scan.batches`. The underlying C++ object gets a single file, in a file system that opens
-nothing: an operation that would bypass `scanner` raises TypeError instead of showing deleted rows.
+through `deltaarrow.scan.batches`. The underlying C++ object gets a single file that does not exist: an
+operation that would bypass `scanner` fails with a message instead of showing deleted rows. The file is missed
+by C++ alone. A Python file system could raise a `TypeError`, but `pyarrow.dataset.Scanner.to_reader` waits
+for files with the GIL held, and both would wait for ever.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-from pyarrow.fs import FSSpecHandler, PyFileSystem
+from pyarrow.fs import LocalFileSystem
 
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.display.redaction import redacted
@@ -44,25 +46,12 @@ from deltaarrow.statistics import guarantees, partition_expression
 
 __all__ = ["DeltaDataset", "DeltaFragment", "DeltaScanner", "LogDataset"]
 
-_UNREAD = "a-delta-table"
-"""The name of the one file that pyarrow's C++ object knows."""
-
 _BYPASS = (
-    "this call of pyarrow reads data files by itself, which would show deleted rows and stored names:"
-    " Scanner.from_dataset, acero's scan node, UnionDataset, and a join in which the Delta table is the"
-    " dataset on the right; give it the rows, as pyarrow.dataset.dataset(d.to_table(columns, filter)), or the"
-    " stream d.scanner(columns, filter).to_reader(); from the Delta table, d.join(other) works"
+    "/DeltaDataset: this call of pyarrow reads data files past the Delta log (Scanner.from_dataset, acero's"
+    " scan, UnionDataset, a join with it on the right); use .scanner(columns, filter).to_reader(), or"
+    " pyarrow.dataset.dataset(d.to_table())"
 )
-
-
-class _NoFiles:
-    """A file system in fsspec's form that refuses whatever is asked of it."""
-
-    protocol = "deltaarrow"
-
-    def __getattr__(self, name: str) -> Any:
-        raise TypeError(_BYPASS)
-
+"""The path of a file that does not exist; a name on disk has at most 255 bytes."""
 
 # --- translate -------------------------------------------------------------------------------------
 
@@ -236,9 +225,8 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
     def __init__(self, schema: pa.Schema, conditions: Given) -> None:
         self._conditions = row_conditions(conditions)
         file_format = pads.ParquetFileFormat()
-        no_files = PyFileSystem(FSSpecHandler(_NoFiles()))
-        unread = file_format.make_fragment(_UNREAD, no_files)
-        super().__init__([unread], schema, file_format, no_files)
+        absent = file_format.make_fragment(_BYPASS, LocalFileSystem())
+        super().__init__([absent], schema, file_format, LocalFileSystem())
 
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan | ChangePlan:
         raise NotImplementedError
@@ -248,6 +236,14 @@ class LogDataset(pads.FileSystemDataset):  # type: ignore[misc] # pyarrow is not
 
     def _conditioned(self, conditions: tuple[RowCondition, ...]) -> "LogDataset":
         raise NotImplementedError
+
+    @property
+    def filesystem(self) -> Any:
+        """Refuse: who opens the data files sees deleted rows and the stored names of columns."""
+        raise TypeError(
+            f"a {type(self).__name__} gives nobody a file system, because its files alone are not its rows;"
+            " read it by .scanner(), or by .get_fragments() in parts"
+        )
 
     @property
     def partition_expression(self) -> pc.Expression:

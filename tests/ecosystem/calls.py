@@ -125,7 +125,7 @@ def _join_asof(given: Given) -> pa.Table:
     return found.filter(pc.is_valid(found["x"]))
 
 
-PAST_THE_LOG = "reads data files by itself, which would show deleted rows"
+PAST_THE_LOG = "reads data files past the Delta log"
 PYARROW = [
     Call("pyarrow", "D.to_table()", lambda g: g.dataset.to_table()),
     Call("pyarrow", "D.to_batches()", lambda g: pa.Table.from_batches(g.dataset.to_batches())),
@@ -190,7 +190,7 @@ PYARROW = [
         "pyarrow",
         "other.join(D)",
         lambda g: g.other.join(g.dataset, "id").to_table(),
-        error=TypeError,
+        error=FileNotFoundError,
         told=PAST_THE_LOG,
         nested=False,
     ),
@@ -198,7 +198,7 @@ PYARROW = [
         "pyarrow",
         "other.join_asof(D, ...)",
         lambda g: g.other.join_asof(g.dataset, "id", [], 0).to_table(),
-        error=TypeError,
+        error=FileNotFoundError,
         told=PAST_THE_LOG,
         nested=False,
     ),
@@ -206,7 +206,21 @@ PYARROW = [
         "pyarrow",
         "pads.Scanner.from_dataset(D)",
         lambda g: pads.Scanner.from_dataset(g.dataset).to_table(),
-        error=TypeError,
+        error=FileNotFoundError,
+        told=PAST_THE_LOG,
+    ),
+    Call(
+        "pyarrow",
+        "pads.Scanner.from_dataset(D).to_reader()",
+        lambda g: pads.Scanner.from_dataset(g.dataset).to_reader().read_all(),
+        error=FileNotFoundError,
+        told=PAST_THE_LOG,
+    ),
+    Call(
+        "pyarrow",
+        "pads.Scanner.from_dataset(D).count_rows()",
+        lambda g: pads.Scanner.from_dataset(g.dataset).count_rows(),
+        error=FileNotFoundError,
         told=PAST_THE_LOG,
     ),
     Call(
@@ -220,7 +234,7 @@ PYARROW = [
         "pyarrow",
         'acero "scan" of D',
         lambda g: acero.Declaration("scan", acero.ScanNodeOptions(g.dataset)).to_table(),
-        error=TypeError,
+        error=FileNotFoundError,
         told=PAST_THE_LOG,
     ),
     Call(
@@ -234,7 +248,7 @@ PYARROW = [
         "pyarrow",
         "pads.UnionDataset(schema, [D, D])",
         lambda g: pads.UnionDataset(g.dataset.schema, [g.dataset, g.dataset]).to_table(),
-        error=TypeError,
+        error=FileNotFoundError,
         told=PAST_THE_LOG,
     ),
     Call(
@@ -251,7 +265,7 @@ PYARROW = [
             g.dataset.files, g.dataset.schema, g.dataset.format, g.dataset.filesystem
         ).to_table(),
         error=TypeError,
-        told=PAST_THE_LOG,
+        told="gives nobody a file system",
     ),
 ]
 

@@ -10,7 +10,7 @@ from tests.ecosystem.calls import Call, Given, ids
 
 __all__ = ["LARGE"]
 
-PAST_THE_LOG = "reads data files by itself, which would show deleted rows"
+PAST_THE_LOG = "reads data files past the Delta log"
 
 
 def _daft(given: Given) -> pa.Table:
