@@ -155,6 +155,10 @@ def test_only_the_page_of_spark_has_blocks_for_spark():
     }
 
 
+def test_readme_is_read_at_one_sitting():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 200
+
+
 def test_commands_of_the_set_up_are_written_exactly():
     found = [line for block in README.blocks if block.language == "sh" for line in block.text.splitlines()]
     assert [line for line in found if line.startswith("pip")] == INSTALL
