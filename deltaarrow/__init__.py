@@ -4,7 +4,8 @@ Open a table with `DeltaTable`, write one with `write_deltalake`. `register` sho
 `scan_delta` to Polars, and `DeltaTable.to_pyarrow_dataset` to all readers of Arrow.
 """
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import (
     CommitFailedError as CommitFailedError,
@@ -39,38 +40,54 @@ if TYPE_CHECKING:
         RatifiedCommits as RatifiedCommits,
     )
     from deltaarrow.operations.column_changes import ColumnChange as ColumnChange
-    from deltaarrow.operations.commit_properties import (
-        AutoCompaction as AutoCompaction,
-        CommitProperties as CommitProperties,
-        PostCommitHookProperties as PostCommitHookProperties,
-        Transaction as Transaction,
-    )
+    from deltaarrow.query import QueryBuilder as QueryBuilder
     from deltaarrow.runtime.cache import set_cache_limit as set_cache_limit
     from deltaarrow.scan.explain import Explanation as Explanation
     from deltaarrow.schema.schema import Schema as Schema
     from deltaarrow.schema.types import (
         ArrayType as ArrayType,
+        DataType as DataType,
         Field as Field,
         MapType as MapType,
         PrimitiveType as PrimitiveType,
         StructType as StructType,
+        VariantType as VariantType,
     )
     from deltaarrow.sql.connection import connect as connect
     from deltaarrow.sql.magic import load_ipython_extension as load_ipython_extension
     from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
+    from deltaarrow.table.describe import Metadata as Metadata
     from deltaarrow.table.merger import TableMerger as TableMerger
+    from deltaarrow.table.migration import (
+        enable_nanosecond_timestamps as enable_nanosecond_timestamps,
+        init_tracing as init_tracing,
+        rust_core_version as rust_core_version,
+    )
     from deltaarrow.table.sink import sink_delta as sink_delta
     from deltaarrow.table.writer import write_deltalake as write_deltalake
+    from deltaarrow.transaction import (
+        AutoCompaction as AutoCompaction,
+        CommitProperties as CommitProperties,
+        PostCommitHookProperties as PostCommitHookProperties,
+        Transaction as Transaction,
+    )
     from deltaarrow.transaction.transaction import OptimisticTransaction as OptimisticTransaction
     from deltaarrow.write.properties import (
+        BloomFilterProperties as BloomFilterProperties,
         ColumnProperties as ColumnProperties,
         WriterProperties as WriterProperties,
     )
 
-__getattr__ = lazy_package(__name__)
+_load = lazy_package(__name__)
+_MODULES = frozenset(("exceptions", "fs", "query", "schema", "table", "transaction", "warnings", "writer"))
+"""The modules that ``deltalake`` has."""
 
 __version__ = VERSION
+
+
+def __getattr__(name: str) -> Any:
+    return importlib.import_module(f"{__name__}.{name}") if name in _MODULES else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -13,10 +13,12 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── CorruptDeletionVectorError  a deletion vector fails one of its checks
     │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself (also an OSError)
     │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
+    │       └── AppendOnlyError       rows of the table have to stay (also a CommitFailedError)
     ├── SchemaMismatchError           data or columns do not fit the table's schema
     ├── ConstraintViolationError      a row breaks a constraint, or a value cannot be computed for it
     ├── InvalidPredicateError         a condition is not understood, or cannot be computed for a row
     ├── InvalidCommitMetadataError    a commit cannot have such metadata (also a ValueError)
+    ├── InvalidOptionError            options of a write exclude one another (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
     │   ├── VersionExistsError        another writer made the version first
@@ -45,6 +47,7 @@ from collections.abc import Sequence
 from deltaarrow.display.redaction import redacted
 
 __all__ = [
+    "AppendOnlyError",
     "ChangeDataNotRecordedError",
     "CommitFailedError",
     "CommitStateUnknownError",
@@ -63,6 +66,7 @@ __all__ = [
     "ExpressionLimitError",
     "FeatureDropError",
     "InvalidCommitMetadataError",
+    "InvalidOptionError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
     "MemoryLimitError",
@@ -153,6 +157,10 @@ class InvalidCommitMetadataError(DeltaError, ValueError):
     """Metadata given for a commit is not JSON, or uses a name that the commit sets itself."""
 
 
+class InvalidOptionError(DeltaError, ValueError):
+    """Options of a write exclude one another, or one needs another."""
+
+
 class InvalidTablePropertyError(DeltaError):
     """A table property in the ``delta.`` namespace is unknown or has an impossible value."""
 
@@ -185,6 +193,17 @@ class CommitFailedError(DeltaError):
     """
 
     moved_in: int | None = None
+
+
+class AppendOnlyError(UnsupportedFeatureError, CommitFailedError):
+    """Rows of the table have to stay: it sets ``delta.appendOnly``."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, feature="appendOnly")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the class when the error crosses a process border."""
+        return AppendOnlyError, (str(self),)
 
 
 class VersionExistsError(CommitFailedError):

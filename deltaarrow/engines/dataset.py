@@ -368,7 +368,7 @@ class DeltaDataset(LogDataset):
     @property
     def files(self) -> list[str]:
         """The locations of the data files; warns as `deltaarrow.DeltaTable.file_uris` does."""
-        return list_file_uris(self._snapshot)
+        return list_file_uris(self._snapshot, self._on_files(joined_predicate(self._conditions)))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
         """Yield the files that may hold a row matching `filter`."""

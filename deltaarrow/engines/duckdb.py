@@ -11,7 +11,7 @@ import secrets
 import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Literal
 
 import duckdb
@@ -39,6 +39,7 @@ __all__ = [
     "ensure_view_name",
     "planned_relation",
     "query",
+    "query_all",
     "reach",
     "register",
     "shown_views",
@@ -46,6 +47,8 @@ __all__ = [
 ]
 
 _HELPER = "__deltaarrow"
+
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 _MOST_FILES = 10_000
 """Each listed file costs DuckDB 5 to 9 microseconds per query, even one that it does not open."""
@@ -389,26 +392,52 @@ def query(table: TableSource, sql: str, name: str = "t") -> pa.RecordBatchReader
     >>> query(deltaarrow.DeltaTable(folder), "SELECT max(id) AS newest FROM t").read_all().to_pylist()
     [{'newest': 2}]
     """
-    snapshot, connection = snapshot_of(table), duckdb.connect(":memory:")
+    return query_all({name: table}, sql)
+
+
+def query_all(
+    tables: Mapping[str, TableSource],
+    sql: str,
+    *,
+    has_views: bool = False,
+    options: Mapping[str, str] = _NONE,
+) -> pa.RecordBatchReader:
+    """Run a query over tables by name, as `query` does over one.
+
+    Args:
+        tables: the tables by their names in the query.
+        sql: a query in DuckDB's SQL; times are in UTC.
+        has_views: return texts and binaries as Arrow's views.
+        options: settings of DuckDB.
+
+    Raises:
+        duckdb.Error: DuckDB's own errors.
+        CorruptDataFileError: a file is missing, broken, or contradicts the schema of a table.
+    """
+    named = {name: snapshot_of(table) for name, table in tables.items()}
+    connection = duckdb.connect(":memory:", config={**options})
     with contextlib.ExitStack() as failed:
         failed.callback(connection.close)
         connection.execute("SET TimeZone = 'UTC'")
-        register(connection, name, snapshot)
-        with _naming_damaged_files(snapshot):
+        if has_views:
+            connection.execute("SET arrow_output_version = '1.4'; SET produce_arrow_string_view = true")
+        for name, snapshot in named.items():
+            register(connection, name, snapshot)
+        with _naming_damaged_files(*named.values()):
             reader = connection.sql(sql).to_arrow_reader()
         failed.pop_all()
-    return pa.RecordBatchReader.from_batches(reader.schema, _and_close(reader, connection, snapshot))
+    return pa.RecordBatchReader.from_batches(reader.schema, _and_close(reader, connection, *named.values()))
 
 
 def _and_close(
-    reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection, snapshot: Snapshot
+    reader: pa.RecordBatchReader, connection: duckdb.DuckDBPyConnection, *snapshots: Snapshot
 ) -> Iterator[pa.RecordBatch]:
-    with connection, _naming_damaged_files(snapshot):
+    with connection, _naming_damaged_files(*snapshots):
         yield from reader
 
 
 @contextlib.contextmanager
-def _naming_damaged_files(snapshot: Snapshot) -> Iterator[None]:
+def _naming_damaged_files(*snapshots: Snapshot) -> Iterator[None]:
     """Raise a `DeltaError` for a data file that DuckDB cannot read."""
     try:
         yield
@@ -416,7 +445,8 @@ def _naming_damaged_files(snapshot: Snapshot) -> Iterator[None]:
         is_named = type(error) is not duckdb.Error
         failure = None
         if not isinstance(error, DeltaError):
-            failure = reader_failure(plan_scan(snapshot), error, is_named=is_named)
+            failures = (reader_failure(plan_scan(each), error, is_named=is_named) for each in snapshots)
+            failure = next((each for each in failures if each is not None), None)
         if failure is None:
             raise
         raise failure from error

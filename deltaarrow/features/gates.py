@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from deltaarrow.actions import Format, Metadata, Protocol
-from deltaarrow.errors import DeltaProtocolError, UnsupportedFeatureError
+from deltaarrow.errors import AppendOnlyError, DeltaProtocolError, UnsupportedFeatureError
 from deltaarrow.features.iceberg_compat import ensure_universal_format
 from deltaarrow.features.properties import ENABLE_IN_COMMIT_TIMESTAMPS
 from deltaarrow.features.registry import (
@@ -283,4 +283,6 @@ def _refusal(
     operation: Operation | Literal["read"], reason: str, features: Sequence[str], remedy: str = ""
 ) -> UnsupportedFeatureError:
     message = f"cannot {_DOING[operation]}: {reason}" + (f"; {remedy}" if remedy else "")
+    if list(features) == ["appendOnly"]:
+        return AppendOnlyError(message)
     return UnsupportedFeatureError(message, feature=", ".join(features))

@@ -42,13 +42,6 @@ if TYPE_CHECKING:
         drop_columns as drop_columns,
         rename_column as rename_column,
     )
-    from deltaarrow.operations.commit_properties import (
-        AutoCompaction as AutoCompaction,
-        CommitProperties as CommitProperties,
-        PostCommitHookProperties as PostCommitHookProperties,
-        Transaction as Transaction,
-        given_properties as given_properties,
-    )
     from deltaarrow.operations.constraints import (
         add_constraint as add_constraint,
         drop_constraint as drop_constraint,
@@ -62,6 +55,7 @@ if TYPE_CHECKING:
         Definition as Definition,
         define_table as define_table,
         like_table as like_table,
+        make_table as make_table,
     )
     from deltaarrow.operations.distributed_write import DistributedWrite as DistributedWrite
     from deltaarrow.operations.dml import (
@@ -75,6 +69,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.drop import drop_table as drop_table, plan_drop as plan_drop
     from deltaarrow.operations.evolution import evolve_for_values as evolve_for_values
+    from deltaarrow.operations.file_commit import commit_files as commit_files
     from deltaarrow.operations.identity import sync_identity as sync_identity
     from deltaarrow.operations.insertion import assigned_rows as assigned_rows, cast_rows as cast_rows
     from deltaarrow.operations.log_maintenance import (
@@ -108,5 +103,12 @@ if TYPE_CHECKING:
         parse_spark_options as parse_spark_options,
     )
     from deltaarrow.operations.write_task import WriteTask as WriteTask, WrittenRows as WrittenRows
+    from deltaarrow.transaction import (
+        AutoCompaction as AutoCompaction,
+        CommitProperties as CommitProperties,
+        PostCommitHookProperties as PostCommitHookProperties,
+        Transaction as Transaction,
+        given_properties as given_properties,
+    )
 
 __getattr__ = lazy_package(__name__)

@@ -30,7 +30,6 @@ from deltaarrow.features import (
     with_materialized_columns,
 )
 from deltaarrow.operations.clustering_domain import ensure_clustering_kept
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.not_null import ensure_filled
 from deltaarrow.operations.row_id_assignment import backfill_row_ids, enablement_tags, enables_row_tracking
 from deltaarrow.operations.transaction import begin_transaction
@@ -39,7 +38,13 @@ from deltaarrow.schema import Schema, assign_column_ids, ensure_valid_for_write
 from deltaarrow.schema.keys import COMMENT_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import ensure_rules_declarable
-from deltaarrow.transaction import OptimisticTransaction, ensure_user_domain, has_row_count
+from deltaarrow.transaction import (
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    ensure_user_domain,
+    has_row_count,
+)
 
 __all__ = [
     "Alteration",
@@ -255,7 +260,8 @@ def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions
     `may_raise_versions` is False, `commit_alteration` raises `DeltaProtocolError`.
     """
     given = {f"delta.feature.{name}": "supported" for name in names}
-    return replace(set_properties(snapshot, given), may_raise_versions=may_raise_versions)
+    alteration = set_properties(snapshot, given)
+    return replace(alteration, operation="ADD FEATURE", may_raise_versions=may_raise_versions)
 
 
 # --- name, description, domains -----------------------------------------------------------------------

@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import ConcurrentAppendException, ConcurrentDeleteReadException, SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -33,7 +32,7 @@ from deltaarrow.statistics import (
     statistics_columns,
     string_prefix_length,
 )
-from deltaarrow.transaction import add_again
+from deltaarrow.transaction import CommitProperties, PostCommitHookProperties, add_again
 
 __all__ = ["AnalysisPlan", "analyze_files", "plan_analysis"]
 

@@ -15,13 +15,17 @@ from deltaarrow.actions import AddFile
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import properties
 from deltaarrow.operations.clustering_domain import clustering_columns
-from deltaarrow.operations.commit_properties import AutoCompaction, PostCommitHookProperties
 from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import TreeCondition
 from deltaarrow.schema import physical_name, render_path
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import CommittedTransaction, PostCommitHook
+from deltaarrow.transaction import (
+    AutoCompaction,
+    CommittedTransaction,
+    PostCommitHook,
+    PostCommitHookProperties,
+)
 
 __all__ = ["auto_compaction_hook"]
 

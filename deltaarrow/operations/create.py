@@ -11,6 +11,7 @@ from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionExistsError
 from deltaarrow.features import (
+    FEATURE_PREFIX,
     FEATURES,
     ensure_columns_fit_properties,
     ensure_iceberg_compatible,
@@ -22,25 +23,30 @@ from deltaarrow.features import (
     with_materialized_columns,
 )
 from deltaarrow.log import list_segment
-from deltaarrow.operations.checksum import write_checksum
 from deltaarrow.operations.clustering_domain import (
     parse_clustering_columns,
     render_clustering,
     resolve_clustering_columns,
 )
-from deltaarrow.operations.commit_properties import CommitProperties, given_properties
-from deltaarrow.operations.universal_format import write_universal_format
+from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import (
     Schema,
     assign_column_ids,
     ensure_valid_for_write,
+    needs_column_mapping,
     resolve_partition_columns,
     without_column_ids,
 )
 from deltaarrow.spark_sql import declared_rules, ensure_columns_unquoted, ensure_rules_declarable
 from deltaarrow.storage import Store
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
+from deltaarrow.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.write import ensure_identity_columns_declarable
 
 __all__ = ["NewTable", "create_table", "creation_parameters", "is_table"]
@@ -51,7 +57,9 @@ class NewTable:
     """The schema, layout and properties of a new table, for `create_table` and for a first write.
 
     With `has_files` the table is made of files that exist: its columns keep their ids, and column mapping
-    finds them in the files by the names that they have; an id up to `highest_id` is taken.
+    finds them in the files by the names that they have; an id up to `highest_id` is taken. With
+    `maps_odd_names` a name with a space, or another character that Spark takes only with column mapping,
+    turns on column mapping by name, unless `configuration` says something of it.
     """
 
     schema: Schema
@@ -62,6 +70,17 @@ class NewTable:
     configuration: Mapping[str, str] = field(default_factory=dict)
     has_files: bool = False
     highest_id: int = 0
+    maps_odd_names: bool = False
+
+    @property
+    def added_properties(self) -> Mapping[str, str]:
+        """The properties that the names of the columns add to `configuration`."""
+        record = properties.COLUMN_MAPPING_MODE
+        about_mapping = {record.name.lower(), f"{FEATURE_PREFIX}columnMapping".lower()}
+        is_said = any(str(key).lower() in about_mapping for key in self.configuration)
+        if is_said or not self.maps_odd_names or not needs_column_mapping(self.schema):
+            return {}
+        return {record.name: "name"}
 
     def actions(self, clock: Clock) -> tuple[Protocol, Metadata]:
         """Return the protocol and the metadata of the first commit.
@@ -69,7 +88,8 @@ class NewTable:
         Raises `SchemaMismatchError`, `InvalidTablePropertyError` or `UnsupportedFeatureError` for a table
         that cannot be created.
         """
-        configuration = with_iceberg_properties(new_table_configuration(self.configuration))
+        given = {**self.configuration, **self.added_properties}
+        configuration = with_iceberg_properties(new_table_configuration(given))
         mapping_mode = properties.COLUMN_MAPPING_MODE.parse(configuration)
         ensure_valid_for_write(self.schema, self.partition_by, mapping_mode)
         # Column ids and physical names belong to the table that the schema was copied from.
@@ -86,7 +106,7 @@ class NewTable:
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
         ensure_iceberg_compatible(schema, partition_columns, configuration)
         asked = [FEATURES["clustering"]] if self.cluster_by else []
-        protocol = minimal_protocol(schema, self.configuration, asked)
+        protocol = minimal_protocol(schema, given, asked)
         configuration = with_materialized_columns(protocol, configuration)
         for rule in declared_rules(schema, configuration).constraints:
             ensure_columns_unquoted(rule.expression.text, [schema])
@@ -148,11 +168,12 @@ def create_table(
     *,
     mode: str = "error",
     commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> bool:
     """Commit version 0 of an empty table; return whether the table was created.
 
-    If the table exists, mode ``error`` raises `VersionExistsError`, ``ignore`` and ``append`` leave the table
+    If the table exists, ``error`` and ``append`` raise `VersionExistsError`, and ``ignore`` leaves the table
     unchanged. `define_table` replaces one.
     """
     if mode not in ("error", "ignore", "append"):
@@ -161,6 +182,11 @@ def create_table(
         if mode == "error":
             raise VersionExistsError(
                 f"{store.uri} is a Delta table already; mode='ignore' returns it unchanged"
+            )
+        if mode == "append":
+            raise VersionExistsError(
+                f"{store.uri} is a Delta table already, and creating a table writes no rows; append with"
+                " write_deltalake, or open it with mode='ignore'"
             )
         return False
     commit_properties = given_properties(commit_properties)
@@ -172,7 +198,7 @@ def create_table(
         parameters=creation_parameters(table, metadata),
         commit_metadata=commit_properties.custom_metadata or {},
         max_commit_retries=DEFAULT_MAX_COMMIT_RETRIES,
-        hooks=[write_checksum, write_universal_format],
+        hooks=commit_hooks(metadata.configuration, hook_properties),
         clock=clock,
     )
     transaction.stage([metadata, protocol, *table.domains(metadata)])

@@ -24,8 +24,7 @@ from deltaarrow.features import (
     upgraded_protocol,
 )
 from deltaarrow.operations.clustering_domain import clustering_columns, render_clustering
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
-from deltaarrow.operations.create import NewTable, creation_parameters
+from deltaarrow.operations.create import NewTable, create_table, creation_parameters
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import WriteResult
 from deltaarrow.operations.replacement import stage_removal_of_all
@@ -36,9 +35,9 @@ from deltaarrow.schema import JsonObject, Schema, from_arrow_schema, render_path
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
 
-__all__ = ["Definition", "define_table", "like_table"]
+__all__ = ["Definition", "define_table", "like_table", "make_table"]
 
 _OF_THE_LOG = (
     properties.COLUMN_MAPPING_MAX_COLUMN_ID.name,
@@ -131,6 +130,27 @@ def define_table(
             transaction.read_whole_table()  # as delta-spark, which then records no blind append
         transaction.hooks = commit_hooks(transaction.configuration, hook_properties)
     return replace(result, version=transaction.version)
+
+
+def make_table(
+    store: Store,
+    table: NewTable,
+    *,
+    mode: str = "error",
+    commit_properties: CommitProperties | None = None,
+    hook_properties: PostCommitHookProperties | None = None,
+) -> bool:
+    """Commit an empty table, and return whether that was done: `create_table`, or a table that is replaced.
+
+    Raises `ValueError` for an unknown mode, and what `create_table` and `define_table` raise.
+    """
+    if mode != "overwrite":
+        return create_table(
+            store, table, mode=mode, commit_properties=commit_properties, hook_properties=hook_properties
+        )
+    definition = Definition(table=table, may_replace=True)
+    define_table(store, definition, commit_properties=commit_properties, hook_properties=hook_properties)
+    return True
 
 
 def _columns(definition: Definition, rows: pa.RecordBatchReader | None) -> Schema:

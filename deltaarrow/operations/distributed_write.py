@@ -13,12 +13,6 @@ import pyarrow as pa
 
 from deltaarrow.errors import MetadataChangedException, UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    Transaction,
-    given_properties,
-)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
@@ -27,7 +21,13 @@ from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path
-from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.transaction import (
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    Transaction,
+    given_properties,
+)
 
 __all__ = ["DistributedWrite"]
 

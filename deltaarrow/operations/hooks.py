@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 
 from deltaarrow.operations.checksum import write_checksum
-from deltaarrow.operations.commit_properties import PostCommitHookProperties
 from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.manifests import update_manifests
 from deltaarrow.operations.universal_format import write_universal_format
-from deltaarrow.transaction import PostCommitHook
+from deltaarrow.transaction import PostCommitHook, PostCommitHookProperties
 
 __all__ = ["commit_hooks"]
 

@@ -17,13 +17,12 @@ from deltaarrow.actions.names import IDENTITY_TAG
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.features import is_supported
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
 from deltaarrow.write import IdentityColumn, RowNumbering, identity_column, with_marks
 
 __all__ = ["plan_numbering", "stage_marks", "sync_identity"]

@@ -20,11 +20,10 @@ from deltaarrow.log import (
     replay,
     write_checkpoint,
 )
-from deltaarrow.operations.commit_properties import PostCommitHookProperties
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction import CommittedTransaction, PostCommitHook
+from deltaarrow.transaction import CommittedTransaction, PostCommitHook, PostCommitHookProperties
 
 __all__ = ["cleanup_metadata", "compact_logs", "create_checkpoint", "maintenance_hook"]
 

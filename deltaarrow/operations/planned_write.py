@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltaarrow.actions import Action, DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN, IDENTITY_TAG
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.features import ensure_writable, is_supported
+from deltaarrow.features import ensure_writable, is_supported, properties
 from deltaarrow.operations.clustering_domain import (
     clustering_columns,
     parse_clustering_columns,
@@ -30,6 +30,7 @@ from deltaarrow.operations.write_task import WriteTask, WrittenRows
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import (
+    JsonObject,
     Schema,
     from_arrow_schema,
     render_path,
@@ -37,8 +38,9 @@ from deltaarrow.schema import (
     resolve_path,
     without_table_metadata,
 )
+from deltaarrow.schema.keys import GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.spark_sql import Condition, parse_condition
+from deltaarrow.spark_sql import Condition, parse_condition, parse_expression
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
 
@@ -190,20 +192,48 @@ def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) ->
 
 
 def _new_table(data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTarget:
+    schema = from_arrow_schema(data)
     new = NewTable(
-        schema=without_table_metadata(from_arrow_schema(data)),
+        schema=_with_generated(schema) if options.as_deltalake else without_table_metadata(schema),
         partition_by=tuple(options.partition_by or ()),
         cluster_by=tuple(options.cluster_by or ()),
         name=options.name,
         description=options.description,
         configuration=options.configuration,
+        maps_odd_names=options.as_deltalake,
     )
     protocol, metadata = new.actions(clock)
     return WriteTarget(protocol, metadata, [metadata, protocol, *new.domains(metadata)])
 
 
+def _with_generated(schema: Schema) -> Schema:
+    """Return the schema for a new table, with the generation expressions of top-level columns.
+
+    Left out is an expression over columns that the data lacks, as after a selection of columns.
+    """
+    plain = without_table_metadata(schema)
+    fields = []
+    for given, field in zip(schema.fields, plain.fields, strict=True):
+        text = given.metadata.get(GENERATION_KEY)
+        if isinstance(text, str) and _has_columns(text, plain):
+            field = replace(field, metadata=JsonObject({**field.metadata, GENERATION_KEY: text}))
+        fields.append(field)
+    return Schema(fields)
+
+
+def _has_columns(text: str, schema: Schema) -> bool:
+    try:
+        parse_expression(text, schema)
+    except SchemaMismatchError:
+        return False
+    return True
+
+
 def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> WriteTarget:
     ensure_table_writable(snapshot, options)
+    if options.predicate is not None and options.schema_mode == "overwrite":
+        _ensure_same_columns(snapshot, data)
+        options = replace(options, schema_mode=None)
     if options.partition_by is not None and options.schema_mode != "overwrite":
         wanted = resolve_partition_columns(snapshot.schema, options.partition_by)
         if wanted != snapshot.partition_columns:
@@ -217,6 +247,8 @@ def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> Write
     existing = replace(WriteTarget.existing(snapshot), changes=forgotten)
     if options.schema_mode is None:
         return existing
+    if options.as_deltalake:
+        _ensure_none_is_generated(snapshot, data)
     mode: SchemaMode = "merge" if options.schema_mode == "merge" else "overwrite"
     evolved = evolve(
         snapshot,
@@ -232,6 +264,27 @@ def _target(snapshot: Snapshot, data: pa.Schema, options: WriteOptions) -> Write
     if protocol is not None:
         changes.append(protocol)
     return WriteTarget(protocol or snapshot.protocol, metadata, changes)
+
+
+def _ensure_none_is_generated(snapshot: Snapshot, data: pa.Schema) -> None:
+    """Raise if the Arrow metadata of a column that the table gains say that it is generated."""
+    for field in data:
+        is_new = snapshot.schema.find(field.name) is None
+        if is_new and GENERATION_KEY.encode() in (field.metadata or {}):
+            raise SchemaMismatchError(
+                f"the new column {field.name!r} has {GENERATION_KEY} in its Arrow metadata, and only a new"
+                " table can have generated columns; remove the metadata, or create the table anew"
+            )
+
+
+def _ensure_same_columns(snapshot: Snapshot, data: pa.Schema) -> None:
+    """Raise if an overwrite of some rows would change the schema, which the other rows have as well."""
+    present = {field.name: field.type for field in snapshot.schema.fields}
+    if {field.name: field.type for field in from_arrow_schema(data).fields} != present:
+        raise SchemaMismatchError(
+            "the data has other columns or types than the table, and predicate keeps rows of the table; use"
+            " schema_mode='merge', or overwrite all rows"
+        )
 
 
 def _forgotten_clustering(snapshot: Snapshot, options: WriteOptions) -> list[Action]:
@@ -255,6 +308,16 @@ def _ensure_same_clustering(snapshot: Snapshot, columns: Sequence[str]) -> None:
         )
 
 
+def _added_properties(transaction: OptimisticTransaction, options: WriteOptions) -> dict[str, str]:
+    """Return the parameter that tells of column mapping which odd names have turned on in a new table."""
+    name = properties.COLUMN_MAPPING_MODE.name
+    mode = transaction.configuration.get(name)
+    if transaction.snapshot is not None or not options.as_deltalake or mode is None:
+        return {}
+    given = {key.lower() for key in options.configuration}
+    return {} if name.lower() in given else {"properties": orjson.dumps({name: mode}).decode()}
+
+
 def _describe(
     transaction: OptimisticTransaction, options: WriteOptions, written: WrittenRows, replaced: Deletion
 ) -> WriteResult:
@@ -269,6 +332,7 @@ def _describe(
         **({"canMergeSchema": True} if options.schema_mode == "merge" else {}),
         **({"canOverwriteSchema": True} if options.schema_mode == "overwrite" else {}),
         **({"isDynamicPartitionOverwrite": True} if options.is_dynamic else {}),
+        **_added_properties(transaction, options),
     }
     files = [*written.files, *replaced.rewritten]
     # delta-spark counts a file with a new deletion vector as written, and its live rows as copied.

@@ -17,11 +17,11 @@ from deltaarrow.columnar.parquet_footers import footer_length, parse_footer
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import StorageError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, encode_path
+from deltaarrow.transaction import CommitProperties, PostCommitHookProperties
 
 __all__ = ["repair_table"]
 

@@ -8,13 +8,14 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.expressions import Predicate
 from deltaarrow.operations.deletion import Deletion
 from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition
 from deltaarrow.transaction import OptimisticTransaction
 
-__all__ = ["checked_rows", "stage_partition_removal", "stage_removal_of_all"]
+__all__ = ["checked_rows", "stage_partition_removal", "stage_removal", "stage_removal_of_all"]
 
 
 def stage_removal_of_all(transaction: OptimisticTransaction) -> Deletion:
@@ -31,7 +32,13 @@ def stage_partition_removal(
     transaction: OptimisticTransaction, snapshot: Snapshot, written: Sequence[AddFile]
 ) -> Deletion:
     """Stage the removal of every live file in the partitions of the `written` files."""
-    predicate = partitions_predicate(snapshot, [file.partition_values for file in written])
+    return stage_removal(
+        transaction, snapshot, partitions_predicate(snapshot, [file.partition_values for file in written])
+    )
+
+
+def stage_removal(transaction: OptimisticTransaction, snapshot: Snapshot, predicate: Predicate) -> Deletion:
+    """Stage the removal of every live file in the partitions that a predicate on them chooses."""
     files = transaction.read_files(predicate)
     plan = scan.ScanPlan(scan.table_layout(snapshot), snapshot.version, (), files)
     return _removal(transaction, files.take(integers(scan.matching_files(plan, predicate))))

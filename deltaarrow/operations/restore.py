@@ -22,12 +22,11 @@ from deltaarrow.features import ensure_writable, is_supported, merged_protocol, 
 from deltaarrow.log.file_differences import find_differences
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.operations.clustering_domain import render_clustering
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, physical_name
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import descriptor_of
+from deltaarrow.transaction import CommitProperties, PostCommitHookProperties, descriptor_of
 from deltaarrow.write import identity_column, with_marks
 
 __all__ = ["RestorePlan", "plan_restore", "restore_table"]

@@ -30,18 +30,20 @@ from deltaarrow.features import (
     properties,
     upgraded_protocol,
 )
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    given_properties,
-)
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import RowTracking, row_tracking_of
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import ROW_TRACKING_BACKFILL, OptimisticTransaction, add_again
+from deltaarrow.transaction import (
+    ROW_TRACKING_BACKFILL,
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    add_again,
+    given_properties,
+)
 
 __all__ = [
     "ROW_TRACKING_UNBACKFILL",

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from deltaarrow.errors import CommitFailedError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit_properties import (
+from deltaarrow.operations.hooks import commit_hooks
+from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
     CommitProperties,
+    OptimisticTransaction,
     PostCommitHookProperties,
     Transaction,
     given_properties,
 )
-from deltaarrow.operations.hooks import commit_hooks
-from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
 
 __all__ = ["begin_transaction", "is_replay"]
 

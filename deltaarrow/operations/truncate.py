@@ -3,11 +3,11 @@
 import time
 
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.replacement import stage_removal_of_all
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.transaction import CommitProperties, PostCommitHookProperties
 
 __all__ = ["truncate_table"]
 

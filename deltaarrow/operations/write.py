@@ -14,11 +14,6 @@ from deltaarrow.actions import AddFile
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    given_properties,
-)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.operations.transaction import is_replay
@@ -26,7 +21,13 @@ from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
+from deltaarrow.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    given_properties,
+)
 from deltaarrow.write import complete_rows, read_variants
 
 __all__ = ["begin_write", "completed_rows", "find_table", "stage_write", "write_table"]

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.errors import InvalidOptionError
 from deltaarrow.features import parse_size
-from deltaarrow.operations.commit_properties import AutoCompaction, Transaction
+from deltaarrow.transaction import AutoCompaction, Transaction
 from deltaarrow.write import WriterProperties
 
 __all__ = ["SPARK_OPTIONS", "WriteOptions", "parse_spark_options"]
@@ -63,9 +64,13 @@ class WriteOptions:
             files as possible; None for the properties of the table.
         applications: the progress of applications, committed with the rows.
         name, description, configuration: properties of a new table.
+        as_deltalake: whether a new table is made as ``deltalake`` makes it and not as Spark: a column name
+            that Spark takes only with column mapping turns it on, and columns of the data are generated if
+            their Arrow metadata say so.
 
     Raises:
-        ValueError: an option has an unknown value, or two options exclude each other.
+        ValueError: an option has an unknown value.
+        InvalidOptionError: two options exclude each other.
     """
 
     mode: str = "error"
@@ -82,6 +87,7 @@ class WriteOptions:
     name: str | None = None
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
+    as_deltalake: bool = False
 
     def __post_init__(self) -> None:
         _ensure_one_of("mode", self.mode, _MODES)
@@ -94,11 +100,11 @@ class WriteOptions:
                 ("schema_mode='overwrite'", self.schema_mode == "overwrite"),
             ):
                 if given:
-                    raise ValueError(f"{name} needs mode='overwrite', not mode={self.mode!r}")
-        if sum((self.predicate is not None, self.is_dynamic, self.schema_mode == "overwrite")) > 1:
-            raise ValueError(
-                "predicate, partition_overwrite_mode='dynamic' and schema_mode='overwrite' exclude one"
-                " another; give only one of them"
+                    raise InvalidOptionError(f"{name} needs mode='overwrite', not mode={self.mode!r}")
+        if self.is_dynamic and (self.predicate is not None or self.schema_mode == "overwrite"):
+            raise InvalidOptionError(
+                "partition_overwrite_mode='dynamic' excludes predicate and schema_mode='overwrite'; leave one"
+                " of them out"
             )
 
     @property

@@ -4,7 +4,7 @@ from collections import deque
 
 import pyarrow as pa
 
-from deltaarrow.errors import CommitFailedError
+from deltaarrow.errors import AppendOnlyError, CommitFailedError
 from deltaarrow.pipeline.engine import StatementReport
 from deltaarrow.pipeline.reports import report_on
 from deltaarrow.sql import connect
@@ -31,4 +31,4 @@ class OneNodeEngine:
 
     def is_conflict(self, error: Exception) -> bool:
         """Whether another writer of the table was quicker than a statement."""
-        return isinstance(error, CommitFailedError)
+        return isinstance(error, CommitFailedError) and not isinstance(error, AppendOnlyError)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         to_arrow_field as to_arrow_field,
         to_arrow_schema as to_arrow_schema,
         to_arrow_type as to_arrow_type,
+        with_large_types as with_large_types,
     )
     from deltaarrow.schema.arrow_cast import (
         conform as conform,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         resolve_path as resolve_path,
         to_physical_schema as to_physical_schema,
     )
+    from deltaarrow.schema.nesting import fields_within as fields_within, types_within as types_within
     from deltaarrow.schema.reshaping import (
         Position as Position,
         add_fields as add_fields,
@@ -79,12 +81,12 @@ if TYPE_CHECKING:
         MapType as MapType,
         PrimitiveType as PrimitiveType,
         StructType as StructType,
+        VariantType as VariantType,
         data_type_from_json as data_type_from_json,
-        fields_within as fields_within,
-        types_within as types_within,
     )
     from deltaarrow.schema.validation import (
         ensure_valid_for_write as ensure_valid_for_write,
+        needs_column_mapping as needs_column_mapping,
         resolve_partition_columns as resolve_partition_columns,
     )
 

@@ -46,10 +46,12 @@ __all__ = [
     "TYPE_KEY",
     "from_arrow_field",
     "from_arrow_type",
+    "from_exported_type",
     "is_variant_field",
     "to_arrow_field",
     "to_arrow_schema",
     "to_arrow_type",
+    "with_large_types",
 ]
 
 JSON_KEYS = "deltaarrow:json"
@@ -190,8 +192,43 @@ def from_arrow_type(arrow_type: pa.DataType, path: str = "") -> DataType:
         return PrimitiveType(_EXTENSIONS[arrow_type.extension_name])
     where = f"column {path!r}: " if path else ""
     raise UnsupportedFeatureError(
-        f"{where}Delta has no type for Arrow's {arrow_type}; cast the column first", feature=str(arrow_type)
+        f"{where}Delta has no type for Arrow's {arrow_type}; {_remedy(arrow_type)}", feature=str(arrow_type)
     )
+
+
+def from_exported_type(exported: pa.DataType) -> DataType:
+    """Return the Delta type for an Arrow type of any library, which exports it with ``__arrow_c_schema__``.
+
+    Raises:
+        UnsupportedFeatureError: as for `from_arrow_type`.
+    """
+    if isinstance(exported, pa.DataType):
+        return from_arrow_type(exported)
+    # A type is exported as a field without a name.
+    return from_arrow_field(pa.field(exported)).type
+
+
+def with_large_types(arrow_type: pa.DataType) -> pa.DataType:
+    """Return an Arrow type with 64-bit offsets for texts, binaries and lists at all levels.
+
+    >>> with_large_types(pa.list_(pa.string()))
+    LargeListType(large_list<item: large_string>)
+    """
+    if arrow_type == pa.string():
+        return pa.large_string()
+    if arrow_type == pa.binary():
+        return pa.large_binary()
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([_with_large_type(each) for each in arrow_type.fields])
+    if pa.types.is_list(arrow_type):
+        return pa.large_list(_with_large_type(arrow_type.value_field))
+    if pa.types.is_map(arrow_type):
+        return pa.map_(_with_large_type(arrow_type.key_field), _with_large_type(arrow_type.item_field))
+    return arrow_type
+
+
+def _with_large_type(field: pa.Field) -> pa.Field:
+    return field.with_type(with_large_types(field.type))
 
 
 def from_arrow_field(field: pa.Field, path: str = "") -> Field:
@@ -239,6 +276,16 @@ def _is_variant_of_spark(struct: pa.StructType) -> bool:
     return sorted(member.name for member in struct) == ["metadata", "value"] and (
         (struct.field("metadata").metadata or {}).get(b"variant") == b"true"
     )
+
+
+def _remedy(arrow_type: pa.DataType) -> str:
+    """What to do with a column of a type that Delta lacks."""
+    if pa.types.is_time(arrow_type):
+        bits = arrow_type.bit_width
+        return f"cast it first: to text by .cast('string'), or to a count by .cast('int{bits}')"
+    if pa.types.is_duration(arrow_type):
+        return f"cast it first, by .cast('int64') to a count of {arrow_type.unit}"
+    return "cast the column first"
 
 
 def _from_part(field: pa.Field, path: str) -> DataType:

@@ -292,7 +292,8 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
     except pa.ArrowInvalid as error:
         hint = ""
         if types.is_timestamp(target) and types.is_timestamp(array.type) and array.type.unit == "ns":
-            hint = f"; Delta has microseconds: to cut the rest off, cast with {_CUTTING}"
+            cutting = f"cast with {_CUTTING}, or write with allow_truncation=True"
+            hint = f"; Delta has microseconds: to cut the rest off, {cutting}"
         raise SchemaMismatchError(f"column {path!r}: a value does not fit {target}: {error}{hint}") from error
     if types.is_floating(array.type) and target.bit_width < array.type.bit_width:
         # Arrow rounds floats silently.

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
-from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema
-from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, DEFAULT_KEY, FIRST_DEFAULT_KEY, TABLE_PREFIX
-from deltaarrow.schema.types import ArrayType, DataType, MapType, StructType
+from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema, with_large_types
+from deltaarrow.schema.json import JsonObject, parse_json
+from deltaarrow.schema.keys import (
+    COLUMN_MAPPING_PREFIX,
+    DEFAULT_KEY,
+    FIRST_DEFAULT_KEY,
+    INVARIANTS_KEY,
+    TABLE_PREFIX,
+)
+from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 
 __all__ = ["Schema", "from_arrow_schema", "leaf_paths", "without_column_ids", "without_table_metadata"]
 
@@ -29,21 +35,54 @@ class Schema(StructType):
     DataType(string)
     """
 
-    def to_arrow(self) -> pa.Schema:
-        """Return the Arrow schema for reading and writing the table, with column metadata."""
-        return to_arrow_schema(self)
+    def to_arrow(self, as_large_types: bool = False) -> pa.Schema:
+        """Return the Arrow schema for reading and writing the table, with column metadata.
+
+        Args:
+            as_large_types: give texts, binaries and lists their Arrow types with 64-bit offsets.
+        """
+        fields = list(to_arrow_schema(self))
+        if as_large_types:
+            fields = [each.with_type(with_large_types(each.type)) for each in fields]
+        # As in deltalake, a column without metadata has an empty dictionary.
+        return pa.schema([each if each.metadata else each.with_metadata({}) for each in fields])
 
     @classmethod
-    def from_arrow(cls, schema: pa.Schema) -> Self:
+    def from_arrow(cls, type: pa.Schema) -> Self:
         """Return the table schema for data of an Arrow schema.
 
         Args:
-            schema: a `pyarrow.Schema`, or an object with ``__arrow_c_schema__``.
+            type: a `pyarrow.Schema`, or an object with ``__arrow_c_schema__``.
 
         Raises:
             UnsupportedFeatureError: a column has a type that Delta does not have.
         """
-        return cls(from_arrow_field(each) for each in pa.schema(schema))
+        return cls(from_arrow_field(each) for each in pa.schema(type))
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the Arrow schema, for libraries that take Arrow objects of any package."""
+        return to_arrow_schema(self).__arrow_c_schema__()
+
+    @property
+    def invariants(self) -> list[tuple[str, str]]:
+        """The SQL conditions in column metadata, each with the path of its column."""
+        return [
+            (path, parse_json(each.metadata[INVARIANTS_KEY])["expression"]["expression"])
+            for path, each in _fields_with_paths(self, "")
+            if INVARIANTS_KEY in each.metadata
+        ]
+
+    def json(self) -> dict[str, Any]:
+        """Return the JSON object of the schema as Python values; `to_json` returns its text."""
+        found: dict[str, Any] = parse_json(self.to_json())
+        return found
+
+
+def _fields_with_paths(struct: StructType, prefix: str) -> Iterator[tuple[str, Field]]:
+    for each in struct.fields:
+        yield prefix + each.name, each
+        if isinstance(each.type, StructType):
+            yield from _fields_with_paths(each.type, f"{prefix}{each.name}.")
 
 
 def from_arrow_schema(schema: pa.Schema) -> Schema:

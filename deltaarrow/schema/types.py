@@ -9,12 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from deltaarrow.display.near_names import did_you_mean, no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.schema.arrow_form import ArrowForm, of_arrow
+from deltaarrow.schema.field_list import FieldList
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "FLOATING",
@@ -24,9 +29,8 @@ __all__ = [
     "MapType",
     "PrimitiveType",
     "StructType",
+    "VariantType",
     "data_type_from_json",
-    "fields_within",
-    "types_within",
 ]
 
 _OTHER_NAMES = {
@@ -103,8 +107,12 @@ class _Described:
         raise NotImplementedError
 
 
+class _Type(ArrowForm, _Described):
+    """Base class of the types, with their Arrow form."""
+
+
 @dataclass(frozen=True, repr=False)
-class PrimitiveType(_Described):
+class PrimitiveType(_Type):
     """A primitive type, named as in the log; decimals are ``decimal(precision,scale)``.
 
     Raises:
@@ -144,12 +152,35 @@ class PrimitiveType(_Described):
             raise UnsupportedFeatureError(f"{_at(path)}{error}", feature=error.feature) from None
 
 
+class _OfVariant(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, PrimitiveType) and instance.type == "variant"
+
+
+class VariantType(PrimitiveType, metaclass=_OfVariant):
+    """The type of semi-structured values: another spelling of ``PrimitiveType("variant")``.
+
+    >>> VariantType() == PrimitiveType("variant"), isinstance(PrimitiveType("variant"), VariantType)
+    (True, True)
+    """
+
+    def __new__(cls, type: str = "variant") -> Any:
+        """Return the primitive type.
+
+        Raises:
+            TypeError: `type` names another type.
+        """
+        if type != "variant":
+            raise TypeError(f"{type!r} is not the variant type; use PrimitiveType")
+        return PrimitiveType(type)
+
+
 FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 """The types with NaN and -0.0, which Spark orders differently from IEEE 754."""
 
 
 @dataclass(frozen=True, repr=False)
-class ArrayType(_Described):
+class ArrayType(_Type):
     """An array of values of one type.
 
     Args:
@@ -174,6 +205,11 @@ class ArrayType(_Described):
     ) -> None:
         _set(self, element_type=_data_type(element_type), contains_null=contains_null, extra=_frozen(extra))
 
+    @property
+    def type(self) -> str:
+        """The text ``array``."""
+        return "array"
+
     def __repr__(self) -> str:
         return f"ArrayType({self.element_type!r}, contains_null={self.contains_null})"
 
@@ -193,7 +229,7 @@ class ArrayType(_Described):
 
 
 @dataclass(frozen=True, repr=False)
-class MapType(_Described):
+class MapType(_Type):
     """A map from keys, which are never NULL, to values.
 
     Args:
@@ -221,6 +257,11 @@ class MapType(_Described):
     ) -> None:
         _set(self, key_type=_data_type(key_type), value_type=_data_type(value_type))
         _set(self, value_contains_null=value_contains_null, extra=_frozen(extra))
+
+    @property
+    def type(self) -> str:
+        """The text ``map``."""
+        return "map"
 
     def __repr__(self) -> str:
         return (
@@ -277,6 +318,29 @@ class Field(_Described):
         _set(self, name=name, type=_data_type(type), nullable=nullable)
         _set(self, metadata=_frozen(metadata or _EMPTY), extra=_frozen(extra))
 
+    def to_arrow(self) -> "pa.Field":
+        """Return the Arrow field of the column, with its metadata."""
+        return of_arrow("to_arrow_field")(self)
+
+    @classmethod
+    def from_arrow(cls, field: "pa.Field") -> Self:
+        """Return the column for the values of an Arrow field.
+
+        Args:
+            field: a `pyarrow.Field`, or an object with ``__arrow_c_schema__``.
+
+        Raises:
+            UnsupportedFeatureError: Delta has no such type.
+        """
+        import pyarrow as pa  # lazy: types are used without Arrow
+
+        found: Self = of_arrow("from_arrow_field")(pa.field(field))
+        return found
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the Arrow form, for libraries that take Arrow objects of any package."""
+        return self.to_arrow().__arrow_c_schema__()
+
     def __repr__(self) -> str:
         metadata = f", metadata={self.metadata!r}" if self.metadata else ""
         return f"Field({self.name}, {self.type!r}, nullable={self.nullable}{metadata})"
@@ -310,7 +374,7 @@ class Field(_Described):
 
 
 @dataclass(frozen=True, repr=False)
-class StructType(_Described):
+class StructType(_Type):
     """A struct: named fields in order.
 
     Args:
@@ -325,7 +389,12 @@ class StructType(_Described):
     extra: JsonObject = field(default=_EMPTY, kw_only=True)
 
     def __init__(self, fields: Iterable[Field] = (), *, extra: Mapping[str, JsonValue] = _EMPTY) -> None:
-        _set(self, fields=tuple(fields), extra=_frozen(extra))
+        _set(self, fields=FieldList(fields), extra=_frozen(extra))
+
+    @property
+    def type(self) -> str:
+        """The text ``struct``."""
+        return "struct"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}([{', '.join(map(repr, self.fields))}])"
@@ -398,44 +467,6 @@ _COMPLEX: dict[str, type[ArrayType] | type[MapType] | type[StructType]] = {
     "map": MapType,
     "struct": StructType,
 }
-
-
-def types_within(data_type: DataType) -> Iterator[DataType]:
-    """Yield a type and all types inside it, outer ones first, in their order.
-
-    >>> [type(each).__name__ for each in types_within(StructType([Field("xs", ArrayType("long"))]))]
-    ['StructType', 'ArrayType', 'PrimitiveType']
-    """
-    yield data_type
-    for each in _inner_types(data_type):
-        yield from types_within(each)
-
-
-def fields_within(data_type: DataType) -> Iterator[Field]:
-    """Yield the fields of all structs inside a type, each before the fields inside it.
-
-    >>> [each.name for each in fields_within(StructType([Field("s", StructType([Field("x", "long")]))]))]
-    ['s', 'x']
-    """
-    if isinstance(data_type, StructType):
-        for each in data_type.fields:
-            yield each
-            yield from fields_within(each.type)
-    else:
-        for inner in _inner_types(data_type):
-            yield from fields_within(inner)
-
-
-def _inner_types(data_type: DataType) -> tuple[DataType, ...]:
-    """Return the direct parts of a type: element, key and value, or field types."""
-    match data_type:
-        case StructType():
-            return tuple(each.type for each in data_type.fields)
-        case ArrayType():
-            return (data_type.element_type,)
-        case MapType():
-            return data_type.key_type, data_type.value_type
-    return ()
 
 
 def data_type_from_json(text: str | bytes) -> DataType:

@@ -14,11 +14,31 @@ from deltaarrow.schema.keys import (
 )
 from deltaarrow.schema.types import ArrayType, DataType, MapType, PrimitiveType, StructType
 
-__all__ = ["ensure_valid_for_write", "resolve_partition_columns"]
+__all__ = ["ensure_valid_for_write", "needs_column_mapping", "resolve_partition_columns"]
 
 _INVALID_CHARACTERS = " ,;{}()\n\t="
 _TEXTS = (CHAR_TYPE_KEY, COMMENT_KEY, DEFAULT_KEY, FIRST_DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY)
 """Keys of column metadata that Spark reads as texts, and fails if they are anything else."""
+
+
+def needs_column_mapping(data_type: DataType) -> bool:
+    """Whether a schema has a name that Spark takes only with column mapping.
+
+    >>> from deltaarrow.schema.types import Field
+    >>> needs_column_mapping(StructType([Field("unit price", "double")]))
+    True
+    """
+    if isinstance(data_type, ArrayType):
+        return needs_column_mapping(data_type.element_type)
+    if isinstance(data_type, MapType):
+        return needs_column_mapping(data_type.key_type) or needs_column_mapping(data_type.value_type)
+    return isinstance(data_type, StructType) and any(
+        _is_odd(each.name) or needs_column_mapping(each.type) for each in data_type.fields
+    )
+
+
+def _is_odd(name: str) -> bool:
+    return any(character in name for character in _INVALID_CHARACTERS)
 
 
 def ensure_valid_for_write(
@@ -96,7 +116,7 @@ def _ensure_valid_struct(struct: StructType, path: str, mapping_mode: str, in_co
         inner = f"{path}.{each.name}" if path else each.name
         if not each.name or "\0" in each.name:  # Arrow's C interface ends names at NUL
             raise SchemaMismatchError(f"a column name is empty or contains a NUL: {inner!r}; rename it")
-        if mapping_mode == "none" and any(character in each.name for character in _INVALID_CHARACTERS):
+        if mapping_mode == "none" and _is_odd(each.name):
             raise SchemaMismatchError(
                 f"the name of column {inner!r} contains one of the characters {_INVALID_CHARACTERS!r}, which"
                 " needs column mapping; rename it, or set delta.columnMapping.mode to 'name'"

@@ -36,6 +36,11 @@ if TYPE_CHECKING:
         ensure_rules_declarable as ensure_rules_declarable,
     )
     from deltaarrow.spark_sql.derivation import derived_predicate as derived_predicate
+    from deltaarrow.spark_sql.dialects import (
+        ensure_dialect as ensure_dialect,
+        spark_names as spark_names,
+        spark_text as spark_text,
+    )
     from deltaarrow.spark_sql.evaluation import evaluate as evaluate
     from deltaarrow.spark_sql.expression_binding import (
         has_text_rules as has_text_rules,

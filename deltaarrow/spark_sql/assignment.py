@@ -9,6 +9,7 @@ from functools import partial
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
+from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.nested import member, struct_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import Constant, Node, call
@@ -24,6 +25,7 @@ def assigned(
     fills: bool = False,
     present: Node | None = None,
     by_position: bool = False,
+    tries: bool = False,
 ) -> Node:
     """Return the node cast to the type of the column that it is assigned to.
 
@@ -33,6 +35,7 @@ def assigned(
         fills: whether fields that the value lacks become NULL; if not, the value must have all fields.
         present: the column's current value, from which lacking fields are kept.
         by_position: whether fields of structs match by their position.
+        tries: whether a value that the type of the column cannot hold becomes NULL instead of an error.
 
     Raises:
         SchemaMismatchError: the value has a field that the column lacks, or the reverse; or the types
@@ -44,9 +47,10 @@ def assigned(
     >>> assigned(Constant(None, VOID), pair).type == pair
     True
     """
-    source, convert = node.type, partial(assigned, fills=fills, by_position=by_position)
+    source, convert = node.type, partial(assigned, fills=fills, by_position=by_position, tries=tries)
+    convert_whole = try_cast if tries else cast
     if present is not None and _lacks(source, target):
-        return _kept(node, target, present)
+        return _kept(node, target, present, tries)
     if has_same_shape(source, target) or source == VOID:
         return cast(node, target)
     if isinstance(source, StructType) and isinstance(target, StructType):
@@ -57,7 +61,7 @@ def assigned(
         return with_members(node, [source.find(each.name) for each in target.fields], target, convert)
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         is_by_name = isinstance(source.element_type, StructType)
-        return with_elements(node, target, convert) if is_by_name else cast(node, target)
+        return with_elements(node, target, convert) if is_by_name else convert_whole(node, target)
     if isinstance(source, MapType) and isinstance(target, MapType):
         return with_entries(node, target, convert)
     is_nested = not isinstance(source, PrimitiveType) or not isinstance(target, PrimitiveType)
@@ -65,7 +69,7 @@ def assigned(
         raise SchemaMismatchError(
             f"a value of type {type_name(source)} cannot be assigned to a column of type {type_name(target)}"
         )
-    return cast(node, target)
+    return convert_whole(node, target)
 
 
 def _lacks(source: DataType, target: DataType) -> bool:
@@ -76,7 +80,7 @@ def _lacks(source: DataType, target: DataType) -> bool:
     return any(given is None or _lacks(given.type, each.type) for given, each in pairs)
 
 
-def _kept(node: Node, target: DataType, present: Node) -> Node:
+def _kept(node: Node, target: DataType, present: Node, tries: bool) -> Node:
     """A struct with the fields of a value, and those fields of `present` that the value lacks."""
     assert isinstance(node.type, StructType) and isinstance(target, StructType)
     assert isinstance(present.type, StructType)
@@ -87,7 +91,7 @@ def _kept(node: Node, target: DataType, present: Node) -> Node:
         old = None if here is None else member(present, here)
         value: Node = Constant(None, each.type)
         if given is not None:
-            value = assigned(member(node, given), each.type, fills=True, present=old)
+            value = assigned(member(node, given), each.type, fills=True, present=old, tries=tries)
         elif old is not None:
             value = assigned(old, each.type, fills=True)
         parts.append(value)

@@ -48,6 +48,7 @@ def ensure_columns_unquoted(text: str, tables: Iterable[StructType]) -> None:
                 raise InvalidPredicateError(
                     f'in {text!r}, "{name}" is a text to Spark SQL, not the column:'
                     f" write {column} in backticks for the column, or '{name}' in single quotes for the text"
+                    " (DeltaTable(..., dialect='deltalake') takes double quotes for names)"
                 )
 
 

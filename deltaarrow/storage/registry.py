@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from deltaarrow.errors import StorageError
@@ -16,10 +17,10 @@ __all__ = ["open_store"]
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
     """Return the store whose root is `uri`; nothing is read or created.
 
-    `uri` is a local path (relative to the current folder; ``~`` is a plain name), ``file:/p`` or
-    ``file:///p`` (percent-encoded), or any URI of fsspec's: ``memory://x/t``, ``s3://bucket/t`` (also
-    ``s3a://``). `storage_options` are passed to the fsspec file system; for S3 they may also be deltalake's,
-    such as ``AWS_ACCESS_KEY_ID``.
+    `uri` is a local path (relative to the current folder, or to the home folder where a text begins with
+    ``~/``), ``file:/p`` or ``file:///p`` (percent-encoded), or any URI of fsspec's: ``memory://x/t``,
+    ``s3://bucket/t`` (also ``s3a://``). `storage_options` are passed to the fsspec file system; for S3 they
+    may also be deltalake's, such as ``AWS_ACCESS_KEY_ID``.
 
     Raises `StorageError` for an invalid location, and `MissingDependencyError` with the ``pip install``
     command if a library is missing.
@@ -47,5 +48,5 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
             raise StorageError(f"{text!r} is on another machine; use file:///path, or mount the folder")
         return LocalStore(path, storage_options)
     if scheme_of(text) is None and "::" not in text.partition("://")[0]:
-        return LocalStore(text, storage_options)
+        return LocalStore(str(Path(text).expanduser()) if text.startswith("~/") else text, storage_options)
     return FsspecStore(text, storage_options)

@@ -12,6 +12,7 @@ from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookPr
 from deltaarrow.operations.optimize import switches_mapping_off
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import MAPPING_MODE
+from deltaarrow.spark_sql import spark_text
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.column_alterer import ColumnAlterer
 from deltaarrow.table.feature_dropper import FeatureDropper
@@ -257,7 +258,8 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         """Add a CHECK constraint, which all present and future rows must satisfy.
 
         Args:
-            constraints: one condition in Spark SQL, by the name of the constraint.
+            constraints: one condition, by the name of the constraint, in the SQL of the table's `dialect`;
+                the table stores Spark SQL.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
@@ -285,7 +287,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         operations.add_constraint(
             self.table.snapshot,
             name,
-            expression,
+            spark_text(expression, self.table.dialect),
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
         )

@@ -10,29 +10,40 @@ from typing import TYPE_CHECKING, TypeGuard
 import deltaarrow.expressions as expressions
 import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import InvalidPredicateError, UnsupportedFeatureError
 from deltaarrow.log.moments import type_name
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.table.partition_pruning import predicate_on_files
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
+    import pyarrow.dataset as pads
 
     from deltaarrow.expressions import Filters, Predicate
 
-__all__ = ["file_predicate", "row_condition", "table_conditions"]
+__all__ = [
+    "ensure_read_options",
+    "file_predicate",
+    "partition_predicate",
+    "row_condition",
+    "table_conditions",
+]
 
 
 def row_condition(
-    filters: "str | Filters", schema: Schema, partition_columns: Sequence[str] = ()
+    filters: "str | Filters",
+    schema: Schema,
+    partition_columns: Sequence[str] = (),
+    dialect: str = "spark",
 ) -> "scan.RowCondition":
-    """Return SQL text or tuples as a condition on rows of a schema.
+    """Return SQL text, which is in `dialect`, or tuples as a condition on rows of a schema.
 
     Raises `InvalidPredicateError` for a filter that cannot be parsed or names an unknown column, and
     `TypeError` for a filter of another type.
     """
     if isinstance(filters, str):
-        return spark_sql.parse_condition(filters, schema)
+        return spark_sql.parse_condition(spark_sql.spark_text(filters, dialect), schema)
     if not isinstance(filters, list | tuple):
         raise TypeError(
             f"a condition is SQL text or a list of (column, operator, value) tuples, not {type_name(filters)}"
@@ -42,7 +53,7 @@ def row_condition(
     )
 
 
-def _partition_predicate(snapshot: Snapshot, filters: "Filters") -> "Predicate":
+def partition_predicate(snapshot: Snapshot, filters: "Filters") -> "Predicate":
     """Return tuples on partition columns as a predicate; values may be texts."""
     partitions = snapshot.partition_columns
     predicate = row_condition(filters, snapshot.schema, partitions).predicate
@@ -56,19 +67,42 @@ def _partition_predicate(snapshot: Snapshot, filters: "Filters") -> "Predicate":
 
 
 def file_predicate(
-    snapshot: Snapshot, partitions: "Filters | None", files: "str | Filters | None"
+    snapshot: Snapshot,
+    partitions: "Filters | None",
+    files: "str | Filters | None",
+    dialect: str = "spark",
 ) -> "Predicate | None":
-    """Return the predicate for choosing files: tuples on partition columns AND a condition on any column."""
-    predicates = []
-    if partitions is not None:
-        predicates.append(_partition_predicate(snapshot, partitions))
-    if files is not None:
-        predicates.append(row_condition(files, snapshot.schema, snapshot.partition_columns).predicate)
+    """Return the predicate for choosing files: both conditions, on any columns."""
+    predicates = [
+        predicate_on_files(
+            snapshot, row_condition(each, snapshot.schema, snapshot.partition_columns, dialect)
+        )
+        for each in (partitions, files)
+        if each is not None
+    ]
     return expressions.And(tuple(predicates)) if predicates else None
 
 
+def ensure_read_options(options: "pads.ParquetReadOptions | None") -> None:
+    """Raise `UnsupportedFeatureError` for options that would change what a dataset returns."""
+    if options is not None and options.dictionary_columns:
+        raise UnsupportedFeatureError(
+            "the option dictionary_columns is not supported; cast the columns of the result to dictionaries",
+            feature="parquet_read_options",
+        )
+    if options is not None and options.coerce_int96_timestamp_unit not in ("us", "ms"):
+        raise UnsupportedFeatureError(
+            f"timestamps are read as microseconds, not as {options.coerce_int96_timestamp_unit!r}; cast the"
+            " result",
+            feature="parquet_read_options",
+        )
+
+
 def table_conditions(
-    snapshot: Snapshot, partitions: "Filters | None", filters: "str | Filters | pc.Expression | None"
+    snapshot: Snapshot,
+    partitions: "Filters | None",
+    filters: "str | Filters | pc.Expression | None",
+    dialect: str = "spark",
 ) -> "tuple[scan.RowCondition, ...]":
     """Return the conditions on rows: tuples on partition columns, and a filter in any notation.
 
@@ -76,9 +110,10 @@ def table_conditions(
     """
     found: list[scan.RowCondition] = []
     if partitions is not None:
-        found.append(scan.TreeCondition(_partition_predicate(snapshot, partitions)))
+        found.append(scan.TreeCondition(partition_predicate(snapshot, partitions)))
     if isinstance(filters, str | list | tuple):
-        found.append(row_condition(filters, scan.scan_schema(snapshot), snapshot.partition_columns))
+        schema = scan.scan_schema(snapshot)
+        found.append(row_condition(filters, schema, snapshot.partition_columns, dialect))
     elif _is_expression(filters):
         found.append(scan.ArrowCondition(filters))
     elif filters is not None:

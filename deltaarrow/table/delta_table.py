@@ -5,6 +5,7 @@ pyarrow objects.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
@@ -14,6 +15,7 @@ import pyarrow as pa
 import deltaarrow.engines as engines
 import deltaarrow.operations as operations
 import deltaarrow.scan as scan
+import deltaarrow.spark_sql as spark_sql
 import deltaarrow.verify as verification
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import UnsupportedFeatureError
@@ -25,8 +27,15 @@ from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
 from deltaarrow.table.absent_names import TellingNames
-from deltaarrow.table.conditions import file_predicate, row_condition, table_conditions
+from deltaarrow.table.conditions import (
+    ensure_read_options,
+    file_predicate,
+    partition_predicate,
+    row_condition,
+    table_conditions,
+)
 from deltaarrow.table.describe import (
+    DeltaTableConfig,
     Metadata,
     ProtocolVersions,
     add_actions,
@@ -35,11 +44,13 @@ from deltaarrow.table.describe import (
     describe_protocol,
     list_partitions,
 )
+from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow.compute as pc
+    import pyarrow.dataset as pads
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
@@ -50,11 +61,12 @@ if TYPE_CHECKING:
         PostCommitHookProperties,
         RestorePlan,
     )
+    from deltaarrow.scan import Explanation
     from deltaarrow.table.alterer import TableAlterer
     from deltaarrow.table.inspector import TableInspector
     from deltaarrow.table.merger import TableMerger
     from deltaarrow.table.optimizer import TableOptimizer
-    from deltaarrow.transaction import OptimisticTransaction
+    from deltaarrow.transaction import AddAction, OptimisticTransaction, RemoveAction
     from deltaarrow.verify import VerifyReport
     from deltaarrow.write import WriterProperties
 
@@ -67,6 +79,7 @@ _load = lazy_attributes(
         "TableInspector": "deltaarrow.table.inspector",
         "TableMerger": "deltaarrow.table.merger",
         "TableOptimizer": "deltaarrow.table.optimizer",
+        "deletion_vector_masks": "deltaarrow.table.selection_vectors",
         "gather_facts": "deltaarrow.table.report.facts",
         "render_report": "deltaarrow.table.report.page",
     },
@@ -81,11 +94,14 @@ class DeltaTable(TellingNames):
         version: the version to open, or a point in time (see `load_as_version`); the newest version if None.
         storage_options: credentials and endpoints of the store, under fsspec's names; S3 also accepts the
             names of ``deltalake``. A pickled table contains them, secrets included.
-        without_files: accepted for ``deltalake`` and ignored; files are always listed on demand.
-        log_buffer_size: accepted for ``deltalake`` and ignored.
-        skip_stats: accepted for ``deltalake`` and ignored.
+        without_files: accepted for ``deltalake`` and ignored with a `DeprecationWarning`, as there; files are
+            always listed on demand.
+        log_buffer_size: the same.
+        skip_stats: the same.
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
             `RatifiedCommits`.
+        dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
+            ``deltalake``, in which ``"x"`` is a column, for scripts written for that package.
 
     Raises:
         TableNotFoundError: the folder has no Delta log.
@@ -102,6 +118,7 @@ class DeltaTable(TellingNames):
 
     _opened: Snapshot | None = None
     _is_behind: bool = False
+    _dialect: str = "spark"
 
     def __init__(
         self,
@@ -113,7 +130,16 @@ class DeltaTable(TellingNames):
         skip_stats: bool = False,
         *,
         catalog: Catalog | None = None,
+        dialect: str = "spark",
     ) -> None:
+        self._dialect = dialect if dialect == "spark" else spark_sql.ensure_dialect(dialect)
+        ignored = {
+            "without_files": without_files,
+            "log_buffer_size": log_buffer_size is not None,
+            "skip_stats": skip_stats,
+        }
+        for name in [each for each, is_given in ignored.items() if is_given]:
+            warnings.warn(f"the argument {name} is ignored; leave it out", DeprecationWarning, stacklevel=2)
         store = open_store(table_uri, storage_options)
         self._store = store if catalog is None else CatalogStore(store, catalog)
         if version is None:
@@ -122,8 +148,9 @@ class DeltaTable(TellingNames):
             self.load_as_version(version)
 
     @classmethod
-    def _of(cls, snapshot: Snapshot) -> Self:
+    def _of(cls, snapshot: Snapshot, dialect: str = "spark") -> Self:
         table = cls.__new__(cls)
+        table._dialect = dialect
         table._store = snapshot.store
         table._snapshot = snapshot
         return table
@@ -150,8 +177,8 @@ class DeltaTable(TellingNames):
         self._opened, self._is_behind = snapshot, False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the store and the version."""
-        return type(self)._of, (self._snapshot,)
+        """Pickle as the store, the version and the dialect."""
+        return type(self)._of, (self._snapshot, self._dialect)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({redacted(self.table_uri)!r}, version={self.version()})"
@@ -162,6 +189,7 @@ class DeltaTable(TellingNames):
     # --- creating and opening -------------------------------------------------------------------------
 
     @classmethod
+    @takes_positionally("commit_properties", "post_commithook_properties", "raise_if_key_not_exists")
     def create(
         cls,
         table_uri: str | os.PathLike[str],
@@ -174,6 +202,8 @@ class DeltaTable(TellingNames):
         storage_options: Mapping[str, str] | None = None,
         *,
         commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+        raise_if_key_not_exists: bool = True,
         cluster_by: Sequence[str] | str | None = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
@@ -181,20 +211,24 @@ class DeltaTable(TellingNames):
         Args:
             table_uri: the folder of the new table. It may exist.
             schema: the columns, as a `Schema`, a `pyarrow.Schema` or any object that exports an Arrow schema.
-            mode: what happens if the table exists: ``error`` raises, ``ignore`` and ``append`` return the
+            mode: what happens if the table exists: ``error`` and ``append`` raise, ``ignore`` returns the
                 table unchanged, ``overwrite`` replaces it: its history and its protocol stay, its rows,
                 columns and properties do not.
             partition_by: the partition columns.
             name: the name of the table, for display.
             description: the description of the table, for display.
-            configuration: table properties by name; a property whose value is None is left out.
+            configuration: table properties by name; a property whose value is None is left out. Odd names of
+                columns turn on column mapping, as for `write_deltalake`.
             storage_options: see `DeltaTable`.
             commit_properties: metadata and options of the commit.
+            post_commithook_properties: hooks that run after the commit.
+            raise_if_key_not_exists: accepted for ``deltalake``: a property outside of ``delta.`` is always
+                taken, and an unknown one in it never.
             cluster_by: up to four clustering columns, by which `optimize` lays rows out. Write a field of
                 a struct with dots, such as ``address.city``. Excludes `partition_by`.
 
         Raises:
-            VersionExistsError: the table exists and `mode` is ``error``.
+            VersionExistsError: the table exists and `mode` is ``error`` or ``append``.
             SchemaMismatchError: the schema, the partition columns or the clustering columns are invalid.
             InvalidTablePropertyError: a property is unknown, or its value is invalid.
             UnsupportedFeatureError: the table would need a feature that this release does not write.
@@ -213,13 +247,16 @@ class DeltaTable(TellingNames):
             name=name,
             description=description,
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},
+            maps_odd_names=True,
         )
         store = open_store(table_uri, storage_options)
-        if mode == "overwrite":
-            definition = operations.Definition(table=new, may_replace=True)
-            operations.define_table(store, definition, commit_properties=commit_properties)
-            return cls(table_uri, storage_options=storage_options)
-        if operations.create_table(store, new, mode=mode, commit_properties=commit_properties):
+        if operations.make_table(
+            store,
+            new,
+            mode=mode,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        ):
             return cls._made_in(store)
         return cls(table_uri, storage_options=storage_options)
 
@@ -292,9 +329,20 @@ class DeltaTable(TellingNames):
         return self._store.uri
 
     @property
+    def table_config(self) -> DeltaTableConfig:
+        """The options of ``deltalake`` that are ignored, with their defaults; asking for them warns."""
+        warnings.warn("table_config tells nothing of use", DeprecationWarning, stacklevel=2)
+        return DeltaTableConfig()
+
+    @property
     def snapshot(self) -> Snapshot:
         """The `Snapshot` of the open version."""
         return self._snapshot
+
+    @property
+    def dialect(self) -> str:
+        """The SQL of conditions and expressions: ``spark`` or ``deltalake``."""
+        return self._dialect
 
     def version(self) -> int:
         """Return the number of the open version."""
@@ -356,14 +404,12 @@ class DeltaTable(TellingNames):
         """Return the distinct partition values, spelled as in the log.
 
         Args:
-            partition_filters: ``(column, operator, value)`` tuples on partition columns; only matching
-                partitions are returned.
+            partition_filters: ``(column, operator, value)`` tuples; as `file_pruning_predicate`.
             file_pruning_predicate: SQL text or tuples on any columns; only partitions with a file that may
                 hold matching rows are returned.
 
         Raises:
-            InvalidPredicateError: a condition cannot be parsed or names an unknown column, or
-                `partition_filters` names a column that is not a partition column.
+            InvalidPredicateError: a condition cannot be parsed or names an unknown column.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import write_deltalake
@@ -372,9 +418,8 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).partitions([("day", ">", 7)])
         [{'day': '8'}]
         """
-        return list_partitions(
-            self._snapshot, file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
-        )
+        predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate, self._dialect)
+        return list_partitions(self._snapshot, predicate)
 
     def file_uris(
         self,
@@ -389,13 +434,13 @@ class DeltaTable(TellingNames):
         `to_pyarrow_dataset`.
 
         Args:
-            partition_filters: ``(column, operator, value)`` tuples on partition columns.
+            partition_filters: ``(column, operator, value)`` tuples; as `file_pruning_predicate`.
             file_pruning_predicate: SQL text or tuples on any columns.
 
         Raises:
             InvalidPredicateError: as for `partitions`.
         """
-        predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate)
+        predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate, self._dialect)
         return scan.list_file_uris(self._snapshot, predicate)
 
     def get_add_actions(self, flatten: bool = False) -> pa.Table:
@@ -418,13 +463,25 @@ class DeltaTable(TellingNames):
         transaction = self._snapshot.transactions.get(app_id)
         return None if transaction is None else transaction.version
 
+    def deletion_vectors(self) -> pa.RecordBatchReader:
+        """Return the files that have a deletion vector, each with a mask of its rows.
+
+        The columns are ``filepath``, a URI, and ``selection_vector``, a list with True for each row that is
+        there and False for each that is deleted.
+
+        Raises:
+            CorruptDeletionVectorError: a vector fails one of its checks.
+            CorruptLogError: the log does not tell how many rows a file with a vector has.
+        """
+        return _load("deletion_vector_masks")(self._snapshot).to_reader()
+
     # --- reading --------------------------------------------------------------------------------------
 
     def to_pyarrow_dataset(
         self,
         partitions: "Filters | None" = None,
         filesystem: None = None,
-        parquet_read_options: None = None,
+        parquet_read_options: "pads.ParquetReadOptions | None" = None,
         schema: None = None,
         as_large_types: bool = False,
         file_pruning_predicate: "str | Filters | None" = None,
@@ -434,7 +491,8 @@ class DeltaTable(TellingNames):
         Args:
             partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
             filesystem: not supported; `storage_options` configure the store.
-            parquet_read_options: not supported; INT96 timestamps are always read as microseconds.
+            parquet_read_options: accepted for ``deltalake``, with ``coerce_int96_timestamp_unit``: timestamps
+                are always read as microseconds. Other options are not supported.
             schema: not supported; cast the result.
             as_large_types: not supported; Polars accepts the types as they are.
             file_pruning_predicate: SQL text or tuples. Files that cannot hold a matching row are skipped;
@@ -453,10 +511,11 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).to_pyarrow_dataset().count_rows(filter=pc.field("id") > 1)
         2
         """
-        _refuse_arguments({"filesystem": filesystem, "parquet_read_options": parquet_read_options})
+        ensure_read_options(parquet_read_options)
+        _refuse_arguments({"filesystem": filesystem})
         _refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
         conditions = table_conditions(self._snapshot, partitions, None)
-        pruning = file_predicate(self._snapshot, None, file_pruning_predicate)
+        pruning = file_predicate(self._snapshot, None, file_pruning_predicate, self._dialect)
         return engines.DeltaDataset(self._snapshot, conditions, pruning)
 
     def to_pyarrow_table(
@@ -465,6 +524,8 @@ class DeltaTable(TellingNames):
         columns: list[str] | None = None,
         filesystem: None = None,
         filters: "str | Filters | pc.Expression | None" = None,
+        *,
+        dialect: str | None = None,
     ) -> pa.Table:
         """Return rows as a `pyarrow.Table`.
 
@@ -475,6 +536,7 @@ class DeltaTable(TellingNames):
             filters: the condition that rows must match, in one of three notations: SQL text with Spark's
                 semantics; tuples or lists of tuples (an OR of ANDs) as in ``deltalake``; or a pyarrow
                 expression with pyarrow's semantics. The semantics differ for NaN.
+            dialect: the SQL of `filters`, as for `DeltaTable`; that of the table if None.
 
         Raises:
             InvalidPredicateError: a condition cannot be parsed, names an unknown column, or cannot be
@@ -494,8 +556,33 @@ class DeltaTable(TellingNames):
         if not isinstance(given, list | tuple | None):
             shown = f": write columns=[{given!r}]" if isinstance(given, str) else ""
             raise TypeError(f"columns is a list of names, not {type(given).__qualname__}{shown}")
-        conditions = table_conditions(self._snapshot, partitions, filters)
+        conditions = table_conditions(self._snapshot, partitions, filters, dialect or self._dialect)
         return engines.scan_rows(self._snapshot, conditions, columns).to_table()
+
+    def scan(
+        self, columns: list[str] | None = None, predicate: "str | Filters | None" = None
+    ) -> pa.RecordBatchReader:
+        """Return the rows that match as a stream, of which only one batch is in memory at a time.
+
+        Args:
+            columns: the names of the columns, in the order of the result; all columns if None.
+            predicate: SQL text with Spark's semantics, or tuples, as for `to_pyarrow_table`.
+
+        Raises:
+            InvalidPredicateError: the predicate cannot be parsed, or names an unknown column.
+            SchemaMismatchError: there is no column of a name.
+
+        >>> import tempfile, pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> folder = tempfile.mkdtemp()
+        >>> _ = write_deltalake(folder, pa.table({"id": [1, 2], "name": ["a", "b"]}))
+        >>> DeltaTable(folder).scan(["name"], "id > 1").read_all().to_pylist()
+        [{'name': 'b'}]
+        """
+        conditions = table_conditions(self._snapshot, None, predicate)
+        for name in columns or ():
+            self._snapshot.schema.field(name)
+        return engines.DeltaDataset(self._snapshot, conditions).scanner(columns).to_reader()
 
     def to_pandas(
         self,
@@ -504,6 +591,8 @@ class DeltaTable(TellingNames):
         filesystem: None = None,
         filters: "str | Filters | pc.Expression | None" = None,
         types_mapper: Any = None,
+        *,
+        dialect: str | None = None,
     ) -> "pd.DataFrame":
         """Return rows as a pandas DataFrame.
 
@@ -513,13 +602,14 @@ class DeltaTable(TellingNames):
             filesystem: not supported.
             filters: as for `to_pyarrow_table`.
             types_mapper: passed to `pyarrow.Table.to_pandas`: a function from an Arrow type to a pandas type.
+            dialect: as for `to_pyarrow_table`.
 
         Raises:
             MissingDependencyError: pandas is not installed.
             InvalidPredicateError, TypeError, UnsupportedFeatureError: as for `to_pyarrow_table`.
         """
         require("pandas")
-        table = self.to_pyarrow_table(partitions, columns, filesystem, filters)
+        table = self.to_pyarrow_table(partitions, columns, filesystem, filters, dialect=dialect)
         return table.to_pandas(types_mapper=types_mapper)
 
     def to_polars(self) -> "pl.LazyFrame":
@@ -536,7 +626,7 @@ class DeltaTable(TellingNames):
         columns: list[str] | None = None,
         *,
         partitions: "Filters | None" = None,
-    ) -> "scan.Explanation":
+    ) -> "Explanation":
         """Return which files `to_pyarrow_table` reads for these arguments, and why it skips the others.
 
         No data file is opened. `deltaarrow.explain` explains queries of DuckDB and Polars.
@@ -551,7 +641,7 @@ class DeltaTable(TellingNames):
         >>> print(DeltaTable.create(tempfile.mkdtemp(), schema).explain("id > 1").left_files)
         0
         """
-        conditions = table_conditions(self._snapshot, partitions, filters)
+        conditions = table_conditions(self._snapshot, partitions, filters, self._dialect)
         return engines.DeltaDataset(self._snapshot, conditions).explain(columns)
 
     def load_cdf(
@@ -603,7 +693,8 @@ class DeltaTable(TellingNames):
         feed = self.change_data_feed(
             starting_version, ending_version, starting_timestamp, ending_timestamp, allow_out_of_range
         )
-        condition = None if predicate is None else row_condition(predicate, feed.logical_schema)
+        schema = feed.logical_schema
+        condition = None if predicate is None else row_condition(predicate, schema, dialect=self._dialect)
         reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
         return reader
 
@@ -651,6 +742,7 @@ class DeltaTable(TellingNames):
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
         target_alias: str = "target",
+        dialect: str | None = None,
     ) -> dict[str, Any]:
         """Delete rows and commit.
 
@@ -659,13 +751,14 @@ class DeltaTable(TellingNames):
         file.
 
         Args:
-            predicate: the rows to delete, as a condition in Spark SQL; all rows if None.
+            predicate: the rows to delete, as a condition in SQL; all rows if None.
             writer_properties: Parquet settings of the written files.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: the memory that the search may use before it spills to disk, such as ``"1GB"``; the
                 limit of `deltaarrow.compute.set_memory_limit` if None.
             target_alias: the name of the table in `predicate`.
+            dialect: the SQL of `predicate`, as for `DeltaTable`; that of the table if None.
 
         Returns:
             ``num_deleted_rows`` and other counts, under the names of ``deltalake``.
@@ -687,6 +780,7 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).delete("id % 2 = 1")["num_deleted_rows"]
         2
         """
+        condition = spark_sql.spark_text(predicate, dialect or self._dialect)
         operation = operations.RowOperation.begin(
             self._snapshot,
             "DELETE",
@@ -695,7 +789,7 @@ class DeltaTable(TellingNames):
             hook_properties=post_commithook_properties,
             memory_limit=memory_limit,
         )
-        metrics = operation.carry_out(lambda each: operations.delete_rows(each, predicate, target_alias))
+        metrics = operation.carry_out(lambda each: operations.delete_rows(each, condition, target_alias))
         self.follow_commit()
         return metrics
 
@@ -711,6 +805,7 @@ class DeltaTable(TellingNames):
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
         target_alias: str = "target",
+        dialect: str | None = None,
     ) -> dict[str, Any]:
         """Update rows and commit.
 
@@ -723,11 +818,13 @@ class DeltaTable(TellingNames):
             new_values: Python values by column name, in place of `updates`.
             predicate: the rows to update, as a condition in Spark SQL; all rows if None.
             writer_properties: Parquet settings of the written files.
-            error_on_type_mismatch: whether a value of the wrong type is an error; False is not supported.
+            error_on_type_mismatch: whether a value that the type of its column cannot hold is an error;
+                if not, it becomes NULL.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: as for `delete`.
             target_alias: the name of the table in expressions.
+            dialect: the SQL of the expressions, as for `DeltaTable`; that of the table if None.
 
         Returns:
             ``num_updated_rows`` and other counts, under the names of ``deltalake``.
@@ -749,7 +846,8 @@ class DeltaTable(TellingNames):
         >>> sorted(table.to_pyarrow_table().column("name").to_pylist())
         ['B', 'C', 'a']
         """
-        _refuse_arguments({"error_on_type_mismatch": None if error_on_type_mismatch else False})
+        condition = spark_sql.spark_text(predicate, dialect or self._dialect)
+        expressions = spark_sql.spark_names(updates, dialect or self._dialect)
         operation = operations.RowOperation.begin(
             self._snapshot,
             "UPDATE",
@@ -759,7 +857,9 @@ class DeltaTable(TellingNames):
             memory_limit=memory_limit,
         )
         metrics = operation.carry_out(
-            lambda each: operations.update_rows(each, updates, new_values, predicate, target_alias)
+            lambda each: operations.update_rows(
+                each, expressions, new_values, condition, target_alias, tries=not error_on_type_mismatch
+            )
         )
         self.follow_commit()
         return metrics
@@ -780,17 +880,19 @@ class DeltaTable(TellingNames):
         commit_properties: "CommitProperties | None" = None,
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
+        dialect: str | None = None,
     ) -> "TableMerger":
         """Begin a merge of a source into the table. The `TableMerger` takes the clauses and executes it.
 
         Args:
             source: the data, in any form that `write_deltalake` accepts. It is read once and may be larger
                 than memory.
-            predicate: the condition by which source rows match table rows, in Spark SQL over both.
+            predicate: the condition by which source rows match table rows, in SQL over both.
             source_alias: the name of the source in expressions; ``source`` if None.
             target_alias: the name of the table in expressions; ``target`` if None.
             merge_schema: whether clauses may add columns of the source that the table lacks.
-            error_on_type_mismatch: whether a value of the wrong type is an error; False is not supported.
+            error_on_type_mismatch: whether a value that the type of its column cannot hold is an error;
+                if not, it becomes NULL.
             writer_properties: Parquet settings of the written files.
             streamed_exec: accepted for ``deltalake`` and ignored; sources are always streamed.
             max_spill_size: `memory_limit` in bytes, under the name of ``deltalake``.
@@ -798,6 +900,8 @@ class DeltaTable(TellingNames):
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: the memory that the join may use before it spills to disk, as for `delete`.
+            dialect: the SQL of the condition and of all clauses, as for `DeltaTable`; that of the table if
+                None.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -812,7 +916,6 @@ class DeltaTable(TellingNames):
         >>> sorted(table.to_pyarrow_table().column("name").to_pylist())
         ['B', 'C', 'a']
         """
-        _refuse_arguments({"error_on_type_mismatch": None if error_on_type_mismatch else False})
         _refuse_arguments({"max_temp_directory_size": max_temp_directory_size})
         if memory_limit is None and max_spill_size is not None:
             memory_limit = f"{max_spill_size}B"
@@ -827,6 +930,8 @@ class DeltaTable(TellingNames):
             memory_limit,
             commit_properties,
             post_commithook_properties,
+            dialect=dialect or self._dialect,
+            tries=not error_on_type_mismatch,
         )
         return merger
 
@@ -895,6 +1000,65 @@ class DeltaTable(TellingNames):
             lambda done: self.follow_commit(),
         ]
         return transaction
+
+    def create_write_transaction(
+        self,
+        actions: "Sequence[AddAction | RemoveAction]",
+        mode: str,
+        schema: Schema | pa.Schema,
+        partition_by: Sequence[str] | str | None = None,
+        partition_filters: "Filters | None" = None,
+        *,
+        commit_properties: "CommitProperties | None" = None,
+        post_commithook_properties: "PostCommitHookProperties | None" = None,
+    ) -> None:
+        """Commit data files that are in the folder of the table already, and removals of others.
+
+        The files are not read: their rows are not checked against constraints, and their columns have to be
+        those of the table.
+
+        Args:
+            actions: `deltaarrow.transaction.AddAction` and, with mode ``append``, `RemoveAction`.
+            mode: ``append``, or ``overwrite``, which removes the files that are there.
+            schema: the schema of the files, as a `Schema` or a `pyarrow.Schema`: that of the table.
+            partition_by: the partition columns of the table.
+            partition_filters: the partitions that ``overwrite`` replaces, as ``(column, operator, value)``
+                tuples; all if None.
+            commit_properties: metadata and options of the commit.
+            post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
+
+        Raises:
+            MissingFilesError: an added file does not exist, or a removed one is not of the table.
+            SchemaMismatchError: the schema or the partition columns are not those of the table.
+            AppendOnlyError: ``delta.appendOnly`` forbids to remove rows.
+            UnsupportedFeatureError: the table has column mapping, or cannot be written.
+            CommitFailedError: the commit conflicts with a concurrent commit.
+            TypeError, ValueError: an action or a mode is none, or a size or statistics are wrong.
+
+        >>> import os, tempfile, pyarrow.parquet as pq
+        >>> from deltaarrow.transaction import AddAction
+        >>> folder, rows = tempfile.mkdtemp(), pa.table({"id": [1, 2]})
+        >>> table = DeltaTable.create(folder, rows.schema)
+        >>> pq.write_table(rows, f"{folder}/rows.parquet")
+        >>> size = os.path.getsize(f"{folder}/rows.parquet")
+        >>> action = AddAction("rows.parquet", size, {}, 0, True, '{"numRecords": 2}')
+        >>> table.create_write_transaction([action], "append", rows.schema)
+        >>> table.count()
+        2
+        """
+        chosen = partition_filters
+        replaced = None if chosen is None else partition_predicate(self._snapshot, chosen)
+        operations.commit_files(
+            self._snapshot,
+            actions,
+            mode,
+            schema if isinstance(schema, Schema) else from_arrow_schema(pa.schema(schema)),
+            (partition_by,) if isinstance(partition_by, str) else partition_by,
+            replaced,
+            commit_properties=commit_properties,
+            hook_properties=post_commithook_properties,
+        )
+        self.follow_commit()
 
     @property
     def inspect(self) -> "TableInspector":
@@ -1046,7 +1210,7 @@ class DeltaTable(TellingNames):
         >>> table.analyze()["numFilesUpdated"], table.get_add_actions()["max"].to_pylist()
         (1, [{'id': 8}])
         """
-        conditions = table_conditions(self._snapshot, partition_filters, predicate)
+        conditions = table_conditions(self._snapshot, partition_filters, predicate, self._dialect)
         plan = operations.plan_analysis(self._snapshot, columns, conditions, predicate, full=full)
         if dry_run:
             return plan
@@ -1337,16 +1501,17 @@ class DeltaTable(TellingNames):
             progress=progress,
         )
 
+    @takes_positionally("post_commithook_properties", "commit_properties", "full", "keep_versions")
     def vacuum(
         self,
         retention_hours: float | None = None,
         dry_run: bool = True,
         enforce_retention_duration: bool = True,
+        *,
         commit_properties: "CommitProperties | None" = None,
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         full: bool = False,
         keep_versions: Sequence[int] | None = None,
-        *,
         lite: bool = False,
         inventory: Any = None,
         parallelism: int | None = None,

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
-from deltaarrow.schema import Schema, StructType, physical_name
+from deltaarrow.schema import PrimitiveType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from deltaarrow.expressions import Predicate
 
 __all__ = [
+    "DeltaTableConfig",
     "Metadata",
     "ProtocolVersions",
     "add_actions",
@@ -27,6 +28,8 @@ __all__ = [
     "list_partitions",
     "partition_texts",
 ]
+
+_BOOLEAN = PrimitiveType("boolean")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,14 @@ class Metadata:
     partition_columns: list[str]
     created_time: int | None
     configuration: dict[str, str]
+
+
+class DeltaTableConfig(NamedTuple):
+    """The options of ``deltalake`` for opening a table, which have no effect."""
+
+    without_files: bool = False
+    log_buffer_size: int = 8
+    skip_stats: bool = False
 
 
 class ProtocolVersions(NamedTuple):
@@ -123,7 +134,8 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     }
     for group, members in groups.items():
         if flatten:
-            columns |= {f"{group}.{name}": values for name, values in members.items()}
+            for name, values in members.items():
+                columns |= _flattened(f"{group}.{name}", values)
         elif members:
             arrays = [values.combine_chunks() for values in members.values()]
             columns[group] = pa.StructArray.from_arrays(arrays, names=list(members))
@@ -133,23 +145,41 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
 def _members(statistics: pa.Table, name: str, schema: StructType, mode: str) -> dict[str, pa.ChunkedArray]:
     if name not in statistics.column_names:
         return {}
-    struct = _logical(statistics.column(name).combine_chunks(), schema, mode)
+    struct = _logical(statistics.column(name).combine_chunks(), schema, mode, has_bounds=name != "nullCount")
     return {
         f.name: pa.chunked_array([values]) for f, values in zip(struct.type, struct.flatten(), strict=True)
     }
 
 
-def _logical(struct: pa.StructArray, schema: StructType, mode: str) -> pa.StructArray:
-    """Rename the physical names of statistics to logical names."""
-    logical = {physical_name(field, mode): field for field in schema.fields}
+def _logical(struct: pa.StructArray, schema: StructType, mode: str, *, has_bounds: bool) -> pa.StructArray:
+    """Rename the physical names of statistics to logical names, in the order of the schema.
+
+    With `has_bounds`, a boolean column has NULL bounds: ``deltalake`` lists it, and Spark writes none.
+    """
     names, children = [], []
-    for i, member in enumerate(struct.type):
-        field, child = logical[member.name], struct.field(i)
-        if isinstance(field.type, StructType) and pa.types.is_struct(child.type):
-            child = _logical(child, field.type, mode)
+    for field in schema.fields:
+        place = struct.type.get_field_index(physical_name(field, mode))
+        if place >= 0:
+            child = struct.field(place)
+            if isinstance(field.type, StructType) and pa.types.is_struct(child.type):
+                child = _logical(child, field.type, mode, has_bounds=has_bounds)
+        elif has_bounds and field.type == _BOOLEAN:
+            child = pa.nulls(len(struct), pa.bool_())
+        else:
+            continue
         names.append(field.name)
         children.append(child)
     return pa.StructArray.from_arrays(children, names=names, mask=struct.is_null())
+
+
+def _flattened(prefix: str, values: pa.ChunkedArray) -> dict[str, pa.ChunkedArray]:
+    """Return the leaves of a column of structs by their dotted names."""
+    if not pa.types.is_struct(values.type):
+        return {prefix: values}
+    found: dict[str, pa.ChunkedArray] = {}
+    for field, inner in zip(values.type, values.flatten(), strict=True):
+        found |= _flattened(f"{prefix}.{field.name}", inner)
+    return found
 
 
 def partition_texts(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:

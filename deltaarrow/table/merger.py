@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import deltaarrow.operations as operations
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
+from deltaarrow.spark_sql import spark_names, spark_text
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader
@@ -22,7 +23,7 @@ class TableMerger(TellingNames):
     """A MERGE under construction: its methods add clauses, and `execute` runs it.
 
     A row takes the first clause of its kind (matched, not matched, not matched by source) whose predicate is
-    TRUE. A row without such a clause stays unchanged, or is not inserted. Expressions are Spark SQL over the
+    TRUE. A row without such a clause stays unchanged, or is not inserted. Expressions are SQL over the
     columns of source and table; a name that both have needs an alias, such as ``source.id``.
 
     Args:
@@ -39,6 +40,8 @@ class TableMerger(TellingNames):
         clauses: the clauses so far.
         reads_table: whether the source was computed from the rows of the table at this version; so it is if
             the source is the table.
+        dialect: the SQL of the expressions; see `DeltaTable`.
+        tries: whether a value that does not fit the type of its column becomes NULL.
 
     >>> import tempfile, pyarrow as pa
     >>> from deltaarrow import DeltaTable, write_deltalake
@@ -65,6 +68,8 @@ class TableMerger(TellingNames):
     hook_properties: PostCommitHookProperties | None = None
     clauses: tuple[MergeClause, ...] = ()
     reads_table: bool = False
+    dialect: str = "spark"
+    tries: bool = False
 
     def _add(
         self,
@@ -75,7 +80,11 @@ class TableMerger(TellingNames):
         except_columns: Sequence[str] | None = None,
     ) -> Self:
         clause = MergeClause(
-            when, kind, predicate, None if values is None else dict(values), tuple(except_columns or ())
+            when,
+            kind,
+            spark_text(predicate, self.dialect),
+            spark_names(values, self.dialect),
+            tuple(except_columns or ()),
         )
         self.clauses = (*self.clauses, clause)
         return self
@@ -149,7 +158,12 @@ class TableMerger(TellingNames):
 
     def _statement(self) -> MergeStatement:
         return MergeStatement(
-            self.predicate, self.clauses, self.source_alias, self.target_alias, self.merges_schema
+            spark_text(self.predicate, self.dialect),
+            self.clauses,
+            self.source_alias,
+            self.target_alias,
+            self.merges_schema,
+            self.tries,
         )
 
     @property

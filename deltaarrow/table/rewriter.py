@@ -9,6 +9,7 @@ import deltaarrow.operations.optimize as optimize
 from deltaarrow.compute import memory_bytes
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.spark_sql import spark_text
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.conditions import table_conditions
 from deltaarrow.table.target import StatementTarget
@@ -44,6 +45,7 @@ class TableRewriter(TellingNames):
 
     def _selection(self, partition_filters: Filters | None, predicate: str | None) -> optimize.Selection:
         """Return which partitions are meant."""
+        predicate = spark_text(predicate, self.table.dialect)
         conditions = table_conditions(self.table.snapshot, partition_filters, predicate)
         return optimize.Selection(conditions, predicate)
 

@@ -15,5 +15,9 @@ class StatementTarget(Protocol):
     def snapshot(self) -> Snapshot:
         """The version that the next statement reads."""
 
+    @property
+    def dialect(self) -> str:
+        """The SQL of expressions: ``spark`` or ``deltalake``."""
+
     def follow_commit(self) -> None:
         """Move to the version that a statement committed."""

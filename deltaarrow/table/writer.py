@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from deltaarrow.errors import InvalidTablePropertyError, VersionExistsError
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import (
@@ -19,10 +21,11 @@ from deltaarrow.operations import (
     write_table,
 )
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark_sql import spark_text
 from deltaarrow.storage import open_store
 from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.transaction import OptimisticTransaction
-from deltaarrow.write import WriterProperties, to_reader
+from deltaarrow.write import WriterProperties, to_reader, truncated
 
 __all__ = ["write_deltalake"]
 
@@ -46,6 +49,8 @@ def write_deltalake(
     partition_overwrite_mode: str = "static",
     options: Mapping[str, Any] | None = None,
     cluster_by: Sequence[str] | str | None = None,
+    dialect: str | None = None,
+    allow_truncation: bool = False,
 ) -> WriteResult:
     """Write data to a Delta table and commit; create the table if it does not exist.
 
@@ -57,7 +62,7 @@ def write_deltalake(
             transaction stages the write and commits it later.
         data: a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, any object with
             ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a Polars DataFrame, a DuckDB relation), a
-            Polars LazyFrame or a pandas DataFrame.
+            Polars LazyFrame, a pandas DataFrame or a list of dictionaries.
         partition_by: the partition columns of a new table. For an existing table, they must equal its
             partition columns, unless `schema_mode` is ``overwrite``.
         mode: what happens if the table exists: ``error`` raises, ``ignore`` writes nothing, ``append`` adds
@@ -65,10 +70,15 @@ def write_deltalake(
         name: the name of a new table, for display.
         description: the description of a new table, for display.
         configuration: table properties of a new table by name. An existing table must have the same values.
+            A column name with a space or one of ``,;{}()=`` makes a new table with column mapping by name,
+            which Spark needs for it, unless ``delta.columnMapping.mode`` says otherwise. A column of the data
+            with ``delta.generationExpression`` in its Arrow metadata is generated in a new table, if the data
+            has the columns of the expression.
         schema_mode: ``merge`` adds columns that the table lacks; ``overwrite`` replaces the schema and needs
-            mode ``overwrite``; None refuses data with other columns.
+            mode ``overwrite``; None refuses data with other columns. With `predicate`, ``overwrite`` takes
+            only data with the schema of the table.
         storage_options: see `DeltaTable`.
-        predicate: the rows that mode ``overwrite`` replaces, as a condition in Spark SQL; all rows if None.
+        predicate: the rows that mode ``overwrite`` replaces, as a condition in SQL; all rows if None.
             Every row of the data must satisfy it.
         target_file_size: the size in bytes at which a data file is closed and the next one begins; 128 MiB if
             None.
@@ -89,6 +99,10 @@ def write_deltalake(
         cluster_by: up to four clustering columns of a new table, by which `optimize` lays rows out. For
             an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
             without `cluster_by` turns clustering off. Excludes `partition_by`.
+        dialect: the SQL of `predicate`, as for `DeltaTable`; if None, that of the `DeltaTable` given, or else
+            ``spark``.
+        allow_truncation: whether digits of timestamps below microseconds are cut off; if not, they are an
+            error. Delta has no finer timestamps.
 
     Returns:
         The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns
@@ -104,7 +118,8 @@ def write_deltalake(
         CommitFailedError: the table exists and `mode` is ``error``, or the commit conflicts with a concurrent
             commit.
         CommitStateUnknownError: the store did not report whether the commit succeeded.
-        ValueError: an argument has an unknown value, or two arguments exclude each other.
+        InvalidOptionError: two arguments exclude each other.
+        ValueError: an argument has an unknown value.
 
     >>> import tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()
@@ -122,12 +137,14 @@ def write_deltalake(
     if (compaction := spark.get("auto_compact")) is not None:
         hooks = post_commithook_properties or PostCommitHookProperties()
         post_commithook_properties = replace(hooks, auto_compact=compaction)
+    if dialect is None:
+        dialect = table_or_uri.dialect if isinstance(table_or_uri, DeltaTable) else "spark"
     write_options = WriteOptions(
         mode=mode,
         partition_by=(partition_by,) if isinstance(partition_by, str) else partition_by,
         cluster_by=(cluster_by,) if isinstance(cluster_by, str) else cluster_by,
         schema_mode=spark.get("schema_mode", schema_mode),
-        predicate=spark.get("predicate", predicate),
+        predicate=spark.get("predicate", spark_text(predicate, dialect)),
         checks_predicate=spark.get("checks_predicate", True),
         partition_overwrite_mode=spark.get("partition_overwrite_mode", partition_overwrite_mode),
         target_file_size=target_file_size,
@@ -137,9 +154,10 @@ def write_deltalake(
         name=name,
         description=description,
         configuration={key: value for key, value in (configuration or {}).items() if value is not None},
+        as_deltalake=True,
     )
     if isinstance(table_or_uri, OptimisticTransaction):
-        return _write_in(table_or_uri, data, write_options)
+        return _write_in(table_or_uri, data, write_options, allow_truncation)
     if isinstance(table_or_uri, DeltaTable):
         snapshot: Snapshot | None = table_or_uri.snapshot
         store = table_or_uri.snapshot.store
@@ -151,7 +169,7 @@ def write_deltalake(
     result = write_table(
         store,
         snapshot,
-        to_reader(data),
+        _reader(data, allow_truncation),
         write_options,
         commit_properties=commit_properties,
         hook_properties=post_commithook_properties,
@@ -161,10 +179,17 @@ def write_deltalake(
     return result
 
 
-def _write_in(transaction: OptimisticTransaction, data: Any, options: WriteOptions) -> WriteResult:
+def _reader(data: Any, allow_truncation: bool) -> pa.RecordBatchReader:
+    reader = to_reader(data)
+    return truncated(reader) if allow_truncation else reader
+
+
+def _write_in(
+    transaction: OptimisticTransaction, data: Any, options: WriteOptions, allow_truncation: bool
+) -> WriteResult:
     if transaction.snapshot is not None and not _is_wanted(transaction.snapshot, options):
         return WriteResult(None)
-    return stage_write(transaction, to_reader(data), options)
+    return stage_write(transaction, _reader(data, allow_truncation), options)
 
 
 def _is_wanted(snapshot: Snapshot, options: WriteOptions) -> bool:

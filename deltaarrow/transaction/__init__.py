@@ -10,11 +10,19 @@ if TYPE_CHECKING:
         DEFAULT_MAX_COMMIT_RETRIES as DEFAULT_MAX_COMMIT_RETRIES,
         CommittedTransaction as CommittedTransaction,
     )
+    from deltaarrow.transaction.commit_properties import (
+        AutoCompaction as AutoCompaction,
+        CommitProperties as CommitProperties,
+        PostCommitHookProperties as PostCommitHookProperties,
+        Transaction as Transaction,
+        given_properties as given_properties,
+    )
     from deltaarrow.transaction.committer import (
         Committed as Committed,
         Conflict as Conflict,
         FileSystemCommitter as FileSystemCommitter,
     )
+    from deltaarrow.transaction.file_actions import AddAction as AddAction, RemoveAction as RemoveAction
     from deltaarrow.transaction.isolation import IsolationLevel as IsolationLevel
     from deltaarrow.transaction.read_set import ReadSet as ReadSet, RowMatcher as RowMatcher, Search as Search
     from deltaarrow.transaction.removal import add_again as add_again, descriptor_of as descriptor_of

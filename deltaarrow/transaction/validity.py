@@ -21,7 +21,7 @@ from deltaarrow.actions import (
 from deltaarrow.columnar.arrays import texts
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError
+from deltaarrow.errors import AppendOnlyError, DeltaProtocolError, InvalidTablePropertyError
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties
 from deltaarrow.schema import Schema
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, TABLE_PREFIX
@@ -185,7 +185,7 @@ def has_row_count(stats: str | None) -> bool:
 
 def _ensure_no_rows_are_removed(removes: Iterable[RemoveFile]) -> None:
     if any(remove.data_change for remove in removes):
-        raise DeltaProtocolError(
+        raise AppendOnlyError(
             "the table is append-only (delta.appendOnly): rows cannot be deleted or overwritten; set the"
             " property to false first"
         )

@@ -6,7 +6,7 @@ reader can be read once. Types stay those of the source; fitting them to a table
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from deltaarrow.runtime.optional import require
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["to_reader"]
+__all__ = ["to_reader", "truncated"]
 
 
 def to_reader(data: Any) -> pa.RecordBatchReader:
@@ -31,7 +31,8 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
             * a Polars LazyFrame,
             * a PySpark DataFrame, one partition after another,
             * a pandas DataFrame, whose index is left out,
-            * an iterable of record batches of one schema, with at least one batch.
+            * an iterable of record batches of one schema, with at least one batch,
+            * a list of rows as dictionaries; a name that a row lacks is NULL in it.
 
     Raises:
         TypeError: `data` is none of these; the message names its type.
@@ -61,6 +62,8 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
         return _read_stream(data)
     if hasattr(data, "__arrow_c_array__"):
         return to_reader(pa.record_batch(data))
+    if isinstance(data, list | tuple) and data and isinstance(data[0], dict):
+        return _read_rows(data)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
         return _read_batches(data)
     hint = _WAYS.get(type(data), "")
@@ -75,7 +78,7 @@ _WAYS: dict[type, str] = {
 
 _ACCEPTED = (
     "give Arrow data, an object with __arrow_c_stream__, a Polars or pandas frame, "
-    "or an iterable of record batches"
+    "an iterable of record batches, or a list of dictionaries"
 )
 
 
@@ -104,6 +107,57 @@ def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
 
     schema = pa.RecordBatchReader.from_stream(empty).schema
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _read_rows(rows: Sequence[Any]) -> pa.RecordBatchReader:
+    for row in rows:
+        if not isinstance(row, dict):
+            raise TypeError(f"not understood as a row beside dictionaries: {_type_name(row)}")
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
+    return pa.table(columns).to_reader()
+
+
+def truncated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The stream with timestamps in microseconds, at any depth: the digits below are cut off.
+
+    >>> times = pa.table({"at": pa.array([1999], pa.timestamp("ns"))})
+    >>> truncated(times.to_reader()).read_all()["at"].cast("int64").to_pylist()
+    [1]
+    """
+    fields = [each.with_type(_in_microseconds(each.type)) for each in reader.schema]
+    schema = pa.schema(fields, reader.schema.metadata)
+    if schema == reader.schema:
+        return reader
+    import pyarrow.compute as pc
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            columns = [
+                pc.cast(column, options=pc.CastOptions(field.type, allow_time_truncate=True))
+                for column, field in zip(batch.columns, schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _in_microseconds(data_type: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_timestamp(data_type) and data_type.unit == "ns":
+        return pa.timestamp("us", data_type.tz)
+    if types.is_struct(data_type):
+        return pa.struct([each.with_type(_in_microseconds(each.type)) for each in data_type.fields])
+    if types.is_list(data_type):
+        field = data_type.value_field
+        return pa.list_(field.with_type(_in_microseconds(field.type)))
+    if types.is_large_list(data_type):
+        field = data_type.value_field
+        return pa.large_list(field.with_type(_in_microseconds(field.type)))
+    if types.is_map(data_type):
+        key, item = data_type.key_field, data_type.item_field
+        return pa.map_(key.with_type(_in_microseconds(key.type)), item.with_type(_in_microseconds(item.type)))
+    return data_type
 
 
 def _read_spark_frame(frame: Any) -> pa.RecordBatchReader:

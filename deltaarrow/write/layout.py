@@ -91,7 +91,9 @@ class FileLayout:
         self._statistics_columns = statistics_columns(
             plan.schema, plan.partition_columns, plan.configuration, plan.mapping_mode
         )
-        self._string_prefix = string_prefix_length(plan.configuration)
+        self._string_prefix = plan.properties.statistics_truncate_length or string_prefix_length(
+            plan.configuration
+        )
         self._random_prefix = _random_prefix_length(plan)
         self._suffix = file_suffix(plan.properties, plan.configuration)
         leaves = [

@@ -1,15 +1,15 @@
 """Encoding of data files: `WriterProperties`, with the names and arguments of ``deltalake``.
 
-They become options of pyarrow's Parquet writer. Settings that this writer lacks are refused.
+They become options of pyarrow's Parquet writer.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties
 
 __all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterProperties", "file_suffix"]
@@ -27,6 +27,9 @@ _CODECS = {
     "lz4_raw": ("lz4", ".lz4raw"),
     "zstd": ("zstd", ".zstd"),
 }
+_DEFAULT_LEVELS = {"gzip": 6, "brotli": 1, "zstd": 1}
+"""The levels of ``deltalake``, by pyarrow's name; a codec that only the table names has pyarrow's level."""
+_LEVEL = re.compile(r"([^()]+)\((-?\d+)\)")
 
 _PAGE_VERSIONS = {"1.0.0": "1.0", "2.12.0": "2.0"}
 """Data page version by the Parquet version that a table asks for, as in delta-spark."""
@@ -60,6 +63,10 @@ class BloomFilterProperties:
         if self.fpp is not None and not 0 < self.fpp < 1:
             raise ValueError(f"fpp must be between 0 and 1, both excluded, not {self.fpp!r}")
 
+    def __str__(self) -> str:
+        """The properties on one line."""
+        return _line(self)
+
 
 @dataclass(frozen=True)
 class ColumnProperties:
@@ -86,10 +93,16 @@ class ColumnProperties:
                 f"statistics_enabled must be NONE, CHUNK or PAGE, not {self.statistics_enabled!r}"
             )
 
+    def __str__(self) -> str:
+        """The properties on one line."""
+        return _line(self)
 
-@dataclass(frozen=True)
+
+@dataclass(init=False)
 class WriterProperties:
     """How the Parquet files of a write are encoded; None is the library's default.
+
+    Attributes can be assigned. `compression` then has the codec and its level: ``ZSTD(3)``.
 
     Args:
         data_page_size_limit: approximate bytes in a data page.
@@ -98,45 +111,78 @@ class WriterProperties:
         write_batch_size: values that are encoded at once.
         max_row_group_size: rows in a row group; 1,048,576 if None, which is also the maximum.
         compression: ``UNCOMPRESSED``, ``SNAPPY``, ``GZIP``, ``BROTLI``, ``LZ4``, ``LZ4_RAW`` or
-            ``ZSTD``; if None, the table property decides, or else snappy as in Spark.
-        compression_level: of gzip (1 to 9), brotli (0 to 11), zstd (up to 22) or lz4 (1 to 12).
-        statistics_truncate_length: refused, because the Parquet writer has no such setting.
+            ``ZSTD``, in any case, or one of them with its level in brackets; if None, the table property
+            decides, or else snappy as in Spark.
+        compression_level: of gzip (0 to 9; 6 if None), brotli (0 to 11; 1 if None), zstd (1 to 22, or
+            negative; 1 if None) or lz4 (1 to 12).
+        statistics_truncate_length: characters that bounds of texts keep in the log; if None, the table
+            property decides, or else 32 as in Spark. The footers of files keep bounds whole.
         default_column_properties: for columns that are not in `column_properties`.
         column_properties: by logical name; a dot separates the fields of structs.
 
-    >>> WriterProperties(compression="ZSTD", compression_level=3).compression
-    'ZSTD'
+    Raises:
+        ValueError: an argument has an impossible value.
+
+    >>> WriterProperties(compression="zstd", compression_level=3).compression
+    'ZSTD(3)'
     """
 
-    data_page_size_limit: int | None = None
-    dictionary_page_size_limit: int | None = None
-    data_page_row_count_limit: int | None = None
-    write_batch_size: int | None = None
-    max_row_group_size: int | None = None
-    compression: str | None = None
-    compression_level: int | None = None
-    statistics_truncate_length: int | None = None
-    default_column_properties: ColumnProperties | None = None
-    column_properties: Mapping[str, ColumnProperties] = field(default_factory=dict)
+    data_page_size_limit: int | None
+    dictionary_page_size_limit: int | None
+    data_page_row_count_limit: int | None
+    write_batch_size: int | None
+    max_row_group_size: int | None
+    compression: str | None
+    statistics_truncate_length: int | None
+    default_column_properties: ColumnProperties | None
+    column_properties: Mapping[str, ColumnProperties]
 
-    def __post_init__(self) -> None:
-        if self.compression is not None and self.compression.lower() not in _CODECS:
-            raise ValueError(
-                f"unknown compression {self.compression!r}; choose one of"
-                f" {', '.join(map(str.upper, _CODECS))}"
-            )
-        if self.compression_level is not None and self.compression is None:
+    def __init__(
+        self,
+        data_page_size_limit: int | None = None,
+        dictionary_page_size_limit: int | None = None,
+        data_page_row_count_limit: int | None = None,
+        write_batch_size: int | None = None,
+        max_row_group_size: int | None = None,
+        compression: str | None = None,
+        compression_level: int | None = None,
+        statistics_truncate_length: int | None = None,
+        default_column_properties: ColumnProperties | None = None,
+        column_properties: Mapping[str, ColumnProperties] | None = None,
+    ) -> None:
+        if compression_level is not None and compression is None:
             raise ValueError("compression_level needs compression; name a codec too")
-        if self.compression is not None and self.compression_level is not None:
-            _ensure_level(self.compression, self.compression_level)
-        if self.max_row_group_size is not None and self.max_row_group_size < 1:
-            raise ValueError(f"max_row_group_size must be at least 1, not {self.max_row_group_size}")
-        if self.statistics_truncate_length is not None:
-            raise UnsupportedFeatureError(
-                "statistics_truncate_length is not supported: the Parquet writer cannot cut its bounds",
-                feature="statistics_truncate_length",
-            )
-        object.__setattr__(self, "column_properties", dict(self.column_properties or {}))
+        self.data_page_size_limit = data_page_size_limit
+        self.dictionary_page_size_limit = dictionary_page_size_limit
+        self.data_page_row_count_limit = data_page_row_count_limit
+        self.write_batch_size = write_batch_size
+        self.max_row_group_size = max_row_group_size
+        self.compression = compression if compression_level is None else f"{compression}({compression_level})"
+        self.statistics_truncate_length = statistics_truncate_length
+        self.default_column_properties = default_column_properties
+        self.column_properties = column_properties or {}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Assign an attribute; raises `ValueError` for an impossible value."""
+        if name == "compression" and value is not None:
+            value = _compression_text(value)
+        elif name in ("max_row_group_size", "statistics_truncate_length") and value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+        elif name == "column_properties":
+            value = dict(value or {})
+        super().__setattr__(name, value)
+
+    @property
+    def compression_level(self) -> int | None:
+        """The level in `compression`; None if it has none."""
+        return _codec_and_level(self.compression)[1] if self.compression else None
+
+    def __str__(self) -> str:
+        """The properties on one line."""
+        names = ", ".join(f"column '{name}': {each}" for name, each in self.column_properties.items())
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["column_properties"] = names or None
+        return f"WriterProperties({', '.join(f'{name}: {value}' for name, value in values.items())})"
 
     def parquet_options(
         self, configuration: Mapping[str, str], leaves: Sequence[ParquetLeaf]
@@ -212,14 +258,40 @@ class WriterProperties:
         return replace(chosen, **unsaid)
 
 
-def _ensure_level(compression: str, level: int) -> None:
-    codec = _CODECS[compression.lower()][0]
-    if codec == "none" or not pa.Codec.supports_compression_level(codec):
-        raise ValueError(f"{compression} has no compression levels; leave out compression_level={level!r}")
-    least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
-    if not least <= level <= most:
+def _line(record: Any) -> str:
+    return ", ".join(f"{each.name}: {getattr(record, each.name)}" for each in fields(record))
+
+
+def _compression_text(compression: str) -> str:
+    """A codec and its level as ``deltalake`` spells them; raises `ValueError` if there is no such thing."""
+    name, level = _codec_and_level(compression)
+    if name.lower() not in _CODECS:
         raise ValueError(
-            f"the compression_level of {compression} must be from {least} to {most}, not {level!r}"
+            f"unknown compression {compression!r}; choose one of {', '.join(map(str.upper, _CODECS))}"
+        )
+    codec = _CODECS[name.lower()][0]
+    if level is None:
+        level = _DEFAULT_LEVELS.get(codec)
+    else:
+        _ensure_level(name, codec, level)
+    return name.upper() if level is None else f"{name.upper()}({level})"
+
+
+def _codec_and_level(compression: str) -> tuple[str, int | None]:
+    found = _LEVEL.fullmatch(compression)
+    return (found[1], int(found[2])) if found else (compression, None)
+
+
+def _ensure_level(name: str, codec: str, level: int) -> None:
+    if codec == "none" or not pa.Codec.supports_compression_level(codec):
+        raise ValueError(f"{name} has no compression levels; leave out compression_level={level!r}")
+    least, most = pa.Codec.minimum_compression_level(codec), pa.Codec.maximum_compression_level(codec)
+    if codec == "gzip":
+        least = 0  # It stores without compression.
+    if not least <= level <= most or (codec == "zstd" and level == 0):
+        raise ValueError(
+            f"the compression_level of {name} must be from {least} to {most}"
+            f"{' and not 0' if codec == 'zstd' else ''}, not {level!r}"
         )
 
 
@@ -233,5 +305,6 @@ def file_suffix(writer: WriterProperties, configuration: Mapping[str, str]) -> s
 
 
 def _codec(writer: WriterProperties, configuration: Mapping[str, str]) -> tuple[str, str]:
-    wanted = writer.compression or properties.PARQUET_COMPRESSION_CODEC.parse(configuration)
+    own = _codec_and_level(writer.compression)[0] if writer.compression else None
+    wanted = own or properties.PARQUET_COMPRESSION_CODEC.parse(configuration)
     return _CODECS[(wanted or _DEFAULT_CODEC).lower()]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.support.modules import PACKAGE, Module, modules
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("display", "errors", "runtime", "columnar", "version"),
+    ("display", "errors", "exceptions", "runtime", "columnar", "version"),
     ("storage", "schema", "compute"),
     ("expressions", "partitions", "deletion_vectors", "variant", "spark_sql"),
     ("actions", "statistics"),
@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scan", "write"),
     ("transaction", "iceberg", "catalogs"),
     ("engines", "operations"),
-    ("verify", "table", "spark"),
+    ("verify", "table", "spark", "query", "fs", "warnings", "writer"),
     ("sql",),
     ("pipeline", "cli", "__main__"),
 )

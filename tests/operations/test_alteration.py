@@ -215,7 +215,7 @@ def test_features_are_added_by_name_with_what_they_require(table):
     table.alter.add_feature(["vacuumProtocolCheck", "timestampNtz"], True)
     features = {"vacuumProtocolCheck", "timestampNtz"}
     assert protocol(table) == (3, 7, features, features | {"appendOnly", "invariants"})
-    assert last_commit(table)["commitInfo"]["operation"] == "SET TBLPROPERTIES"
+    assert last_commit(table)["commitInfo"]["operation"] == "ADD FEATURE"
     # There is a list for it now.
     table.alter.add_feature("domainMetadata")
     assert "domainMetadata" in protocol(table)[3]

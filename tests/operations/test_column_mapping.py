@@ -5,6 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -207,6 +208,44 @@ def test_what_spark_refuses_is_refused(tmp_path, configuration, error, message):
     with pytest.raises(error, match=message):
         write_deltalake(tmp_path, ODD, configuration=configuration)
     assert not list(tmp_path.iterdir())
+
+
+def test_odd_names_turn_on_mapping_in_a_new_table(tmp_path):
+    write_deltalake(tmp_path / "written", ODD)
+    DeltaTable.create(tmp_path / "created", ODD.schema)
+    for name in ("written", "created"):
+        table = DeltaTable(tmp_path / name)
+        assert table.metadata().configuration["delta.columnMapping.mode"] == "name"
+        told = json.loads(table.history()[0]["operationParameters"]["properties"])
+        assert told["delta.columnMapping.mode"] == "name"
+    write_deltalake(tmp_path / "created", ODD, mode="append")
+    assert DeltaTable(tmp_path / "created").to_pyarrow_table().equals(ODD)
+    assert DeltaTable(tmp_path / "written").to_pyarrow_table().equals(ODD)
+
+
+@pytest.mark.parametrize("column", ["s", "xs", "m"])
+def test_odd_names_within_a_type_turn_on_mapping(tmp_path, column):
+    write_deltalake(tmp_path, ODD.select([column]))
+    assert DeltaTable(tmp_path).metadata().configuration["delta.columnMapping.mode"] == "name"
+    assert DeltaTable(tmp_path).to_pyarrow_table().equals(ODD.select([column]))
+
+
+def test_plain_names_turn_on_nothing(tmp_path):
+    write_deltalake(tmp_path, pa.table({"a.b": [1], "ä": [2], "a-b": [3]}))
+    assert DeltaTable(tmp_path).metadata().configuration == {}
+    assert "properties" not in DeltaTable(tmp_path).history()[0]["operationParameters"]
+
+
+def test_a_table_of_deltalake_with_odd_names_is_read_and_changed(tmp_path):
+    rows = ODD.select(["a b", "p=q.r"])
+    deltalake.write_deltalake(tmp_path, rows)
+    write_deltalake(tmp_path, rows, mode="append")
+    table = DeltaTable(tmp_path)
+    assert "delta.columnMapping.mode" not in table.metadata().configuration
+    table.update({"`a b`": "`a b` + 1"}, predicate="`p=q.r` = 'u'")
+    assert sorted(table.to_pyarrow_table()["a b"].drop_null().to_pylist()) == [2, 2, 2, 2, 3, 3]
+    theirs = deltalake.DeltaTable(tmp_path).to_pyarrow_table()
+    assert_same_rows(theirs, table.to_pyarrow_table())
 
 
 def test_a_table_that_only_supports_mapping_is_written_without(tmp_path):

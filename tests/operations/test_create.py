@@ -78,7 +78,6 @@ def test_timestamp_ntz_brings_its_feature(tmp_path):
         (SCHEMA, ["month"]),
         (SCHEMA, ["id", "day"]),
         (pa.schema([("id", pa.int64()), ("ID", pa.int64())]), []),
-        (pa.schema([("a b", pa.int64())]), []),
     ],
 )
 def test_a_schema_that_spark_would_refuse_is_refused(tmp_path, schema, partition_by):

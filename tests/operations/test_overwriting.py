@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow import ConstraintViolationError, DeltaTable, write_deltalake
-from deltaarrow.errors import ConcurrentAppendException, InvalidPredicateError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    ConcurrentAppendException,
+    DeltaError,
+    InvalidPredicateError,
+    SchemaMismatchError,
+    UnsupportedFeatureError,
+)
 
 DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
 WAYS = pytest.mark.parametrize("properties", [{}, DELETION_VECTORS], ids=["copied", "marked"])
@@ -193,6 +199,24 @@ def test_a_table_without_partitions_is_replaced_whole(tmp_path):
     assert rows(tmp_path) == [(2, "b")]
 
 
+def test_a_condition_takes_an_overwrite_of_the_schema_that_changes_none(tmp_path):
+    write_deltalake(tmp_path, days((1, "a"), (2, "b")))
+    options = {"mode": "overwrite", "schema_mode": "overwrite", "predicate": "id = 2"}
+    write_deltalake(tmp_path, days((2, "c")), **options)
+    assert rows(tmp_path) == [(1, "a"), (2, "c")]
+    others = days((2, "d"))
+    for data in (
+        others.append_column("new", pa.array([1])),
+        others.select(["id"]),
+        others.set_column(0, "id", pa.array(["2"])),
+    ):
+        with pytest.raises(SchemaMismatchError, match="predicate keeps rows"):
+            write_deltalake(tmp_path, data, **options)
+    with pytest.raises(SchemaMismatchError, match="partitioned by"):
+        write_deltalake(tmp_path, others, partition_by=["id"], **options)
+    assert rows(tmp_path) == [(1, "a"), (2, "c")]
+
+
 # --- what does not go together ---------------------------------------------------------------------
 
 
@@ -203,14 +227,15 @@ def test_a_table_without_partitions_is_replaced_whole(tmp_path):
         {"mode": "append", "partition_overwrite_mode": "dynamic"},
         {"mode": "append", "schema_mode": "overwrite"},
         {"mode": "overwrite", "predicate": "id = 1", "partition_overwrite_mode": "dynamic"},
-        {"mode": "overwrite", "predicate": "id = 1", "schema_mode": "overwrite"},
+        {"mode": "overwrite", "schema_mode": "overwrite", "partition_overwrite_mode": "dynamic"},
         {"mode": "overwrite", "partition_overwrite_mode": "sometimes"},
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path, arguments):
     write_deltalake(tmp_path, days((1, "a")))
-    with pytest.raises(ValueError, match=r"mode|predicate"):
+    with pytest.raises(ValueError, match=r"mode|predicate") as refusal:
         write_deltalake(tmp_path, days((1, "a")), **arguments)
+    assert isinstance(refusal.value, DeltaError) or "sometimes" in arguments.values()
     assert DeltaTable(tmp_path).version() == 0
 
 

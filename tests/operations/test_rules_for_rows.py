@@ -254,3 +254,32 @@ def test_a_default_off_the_list_is_in_no_ones_way_who_gives_the_column(tmp_path)
     TableBuilder(tmp_path).protocol(1, 7, None, features).metadata(schema.to_json()).commit()
     write_deltalake(tmp_path, pa.table({"id": [1], "m": [2]}), mode="append")
     assert read(tmp_path, "id", "m") == [(1, 2)]
+
+
+def made(text="id * 2"):
+    column = pa.field("twice", pa.int64(), metadata={"delta.generationExpression": text})
+    return pa.table([[1, 2], [2, 4]], schema=pa.schema([pa.field("id", pa.int64()), column]))
+
+
+def test_columns_of_arrow_data_that_say_so_are_generated_in_a_new_table(tmp_path):
+    write_deltalake(tmp_path, made())
+    write_deltalake(tmp_path, made().select(["id"]), mode="append")
+    assert read(tmp_path, "id", "twice") == [(1, 2), (1, 2), (2, 4), (2, 4)]
+    assert "generatedColumns" in DeltaTable(tmp_path).protocol().writer_features
+    with pytest.raises(ConstraintViolationError, match="twice"):
+        write_deltalake(tmp_path / "other", made("id * 3"))
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_selection_of_columns_leaves_a_generation_expression_behind(tmp_path):
+    write_deltalake(tmp_path / "whole", made())
+    rows = DeltaTable(tmp_path / "whole").to_pyarrow_table(columns=["twice"])
+    write_deltalake(tmp_path / "part", rows)
+    assert DeltaTable(tmp_path / "part").schema().field("twice").metadata == {}
+
+
+def test_a_column_that_a_table_gains_cannot_be_generated(tmp_path):
+    write_deltalake(tmp_path, made().select(["id"]))
+    with pytest.raises(SchemaMismatchError, match="only a new table can have generated columns"):
+        write_deltalake(tmp_path, made(), mode="append", schema_mode="merge")
+    assert DeltaTable(tmp_path).version() == 0

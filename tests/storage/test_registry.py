@@ -38,8 +38,9 @@ def test_a_relative_place_is_taken_from_the_current_folder() -> None:
     assert open_store(Path("t")).uri == os.path.join(os.getcwd(), "t")
 
 
-def test_a_tilde_is_a_name_like_any_other() -> None:
-    assert open_store("~/t").uri == os.path.join(os.getcwd(), "~", "t")
+def test_a_tilde_in_front_is_the_home_folder() -> None:
+    assert open_store("./~/t").uri == os.path.join(os.getcwd(), "~", "t")
+    assert open_store("~/t").uri == str(Path.home() / "t")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 
-from deltaarrow.write import to_reader
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.write import to_reader, truncated
 
 TABLE = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
 
@@ -105,3 +107,59 @@ def test_batches_of_different_schemas():
     other = pa.RecordBatch.from_pydict({"other": [1]})
     with pytest.raises((pa.ArrowInvalid, TypeError, ValueError)):
         to_reader([*TABLE.to_batches(), other]).read_all()
+
+
+def test_rows_as_dictionaries():
+    found = to_reader([{"a": 1}, {"b": "x", "a": None}, {}]).read_all()
+    assert found.to_pydict() == {"a": [1, None, None], "b": [None, "x", None]}
+    with pytest.raises(TypeError, match="beside dictionaries: int"):
+        to_reader([{"a": 1}, 2])
+
+
+NANOSECONDS = pa.timestamp("ns", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("nested", "values", "wanted"),
+    [
+        (NANOSECONDS, [1_999, None], [1, None]),
+        (pa.struct([("x", NANOSECONDS)]), [{"x": 1_999}], [{"x": 1}]),
+        (pa.list_(NANOSECONDS), [[1_999], []], [[1], []]),
+        (pa.large_list(pa.list_(NANOSECONDS)), [[[1_999]]], [[[1]]]),
+        (pa.map_(pa.string(), NANOSECONDS), [[("k", 1_999)]], [[("k", 1)]]),
+        (pa.timestamp("ms"), [1], [1]),
+    ],
+)
+def test_nanoseconds_are_cut_at_any_depth(nested, values, wanted):
+    found = truncated(pa.table({"at": pa.array(values, nested)}).to_reader()).read_all()["at"]
+    assert str(found.type) == str(nested).replace("[ns", "[us")
+    assert found.combine_chunks().equals(pa.array(wanted, found.type))
+
+
+def test_nanoseconds_are_an_error_unless_they_may_be_cut(tmp_path):
+    rows = pa.table({"at": pa.array([1_999], NANOSECONDS)})
+    with pytest.raises(SchemaMismatchError, match="allow_truncation=True"):
+        write_deltalake(tmp_path, rows)
+    write_deltalake(tmp_path, rows, allow_truncation=True)
+    found = DeltaTable(tmp_path).to_pyarrow_table()["at"]
+    assert found.cast("int64").to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "remedy"),
+    [
+        (pa.time64("us"), ".cast('string'), or to a count by .cast('int64')"),
+        (pa.time32("s"), ".cast('string'), or to a count by .cast('int32')"),
+        (pa.duration("ms"), ".cast('int64') to a count of ms"),
+    ],
+)
+def test_times_that_delta_lacks_name_the_cast(tmp_path, data_type, remedy):
+    rows = pa.table({"t": pa.array([1], data_type)})
+    with pytest.raises(UnsupportedFeatureError) as refusal:
+        write_deltalake(tmp_path, rows)
+    assert remedy in str(refusal.value)
+    column = rows["t"]
+    for cast in [each for each in ("string", "int32", "int64") if f".cast('{each}')" in remedy]:
+        write_deltalake(
+            tmp_path, pa.table({"t": column.cast(cast)}), mode="overwrite", schema_mode="overwrite"
+        )

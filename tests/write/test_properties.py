@@ -1,6 +1,9 @@
 """Writer properties have deltalake's names and reach the files."""
 
 import inspect
+import json
+import pickle
+from dataclasses import replace
 
 import deltalake
 import duckdb
@@ -8,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.errors import InvalidTablePropertyError, UnsupportedFeatureError
+from deltaarrow.errors import InvalidTablePropertyError
 from deltaarrow.schema import Schema
 from deltaarrow.storage import open_store
 from deltaarrow.write import BloomFilterProperties, ColumnProperties, WritePlan, WriterProperties, write_files
@@ -88,7 +91,10 @@ def test_rows_in_a_row_group(tmp_path):
     [
         {"compression": "middle-out"},
         {"compression_level": 3},
-        {"compression": "GZIP", "compression_level": 0},
+        {"compression": "GZIP", "compression_level": -1},
+        {"compression": "ZSTD", "compression_level": 0},
+        {"compression": "GZIP(99)"},
+        {"statistics_truncate_length": 0},
         {"compression": "GZIP", "compression_level": 10},
         {"compression": "ZSTD", "compression_level": 23},
         {"compression": "BROTLI", "compression_level": -1},
@@ -108,6 +114,40 @@ def test_nonsense_is_refused(arguments):
         ColumnProperties(statistics_enabled="SOME")
 
 
-def test_what_the_parquet_writer_cannot_do_is_refused():
-    with pytest.raises(UnsupportedFeatureError, match="statistics_truncate_length"):
-        WriterProperties(statistics_truncate_length=8)
+def test_bounds_of_texts_in_the_log_are_cut(tmp_path):
+    texts = pa.table({"a": ["delta lake", "delta river"]})
+    add, _ = write(tmp_path, WriterProperties(statistics_truncate_length=8), table=texts)
+    stats = json.loads(add.stats)
+    assert stats["minValues"] == {"a": "delta la"}
+    assert stats["maxValues"]["a"].startswith("delta ri")
+    assert len(stats["maxValues"]["a"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "level"),
+    [
+        ({"compression": "snappy"}, "SNAPPY", None),
+        ({"compression": "GZIP"}, "GZIP(6)", 6),
+        ({"compression": "brotli"}, "BROTLI(1)", 1),
+        ({"compression": "ZSTD", "compression_level": -5}, "ZSTD(-5)", -5),
+        ({"compression": "ZSTD(7)"}, "ZSTD(7)", 7),
+        ({}, None, None),
+    ],
+)
+def test_the_codec_has_its_level_as_in_deltalake(tmp_path, arguments, text, level):
+    found = WriterProperties(**arguments)
+    assert (found.compression, found.compression_level) == (text, level)
+    codec = text.partition("(")[0] if text else "SNAPPY"
+    assert write(tmp_path, found)[1].row_group(0).column(0).compression == codec
+
+
+def test_properties_can_be_assigned_copied_and_printed(tmp_path):
+    found = WriterProperties(column_properties={"a": ColumnProperties(encoding="PLAIN")})
+    found.compression = "gzip"
+    assert replace(found, column_properties={}) == WriterProperties(compression="GZIP", compression_level=6)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert write(tmp_path, found)[1].row_group(0).column(0).compression == "GZIP"
+    assert "compression: GZIP(6)" in str(found)
+    assert "column 'a': dictionary_enabled: None" in str(found)
+    with pytest.raises(ValueError, match="middle-out"):
+        found.compression = "middle-out"

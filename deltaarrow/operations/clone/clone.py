@@ -21,17 +21,19 @@ from deltaarrow.operations.clone.copying import Copies, is_noted, note_source
 from deltaarrow.operations.clone.options import CloneOptions, ClonePlan, Progress
 from deltaarrow.operations.clone.references import absolute_files
 from deltaarrow.operations.clone.table import clone_of
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    given_properties,
-)
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, BulkAdds, OptimisticTransaction
+from deltaarrow.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
+    BulkAdds,
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    given_properties,
+)
 
 __all__ = ["clone_table", "plan_clone"]
 

@@ -9,11 +9,6 @@ import orjson
 from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import iceberg_compat_version, properties
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    given_properties,
-)
 from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.partitions import FolderPartitions
 from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged_schema, spelled_paths
@@ -26,7 +21,13 @@ from deltaarrow.schema import Field, Schema, StructType, leaf_paths, physical_na
 from deltaarrow.schema.keys import CONSTRAINT_PREFIX, FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.statistics import FooterStatistics, StatisticsColumn, statistics_columns, string_prefix_length
 from deltaarrow.storage import FileEntry, Store, encode_path
-from deltaarrow.transaction import DEFAULT_MAX_COMMIT_RETRIES, OptimisticTransaction
+from deltaarrow.transaction import (
+    DEFAULT_MAX_COMMIT_RETRIES,
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    given_properties,
+)
 
 __all__ = [
     "ConversionPlan",

@@ -130,7 +130,7 @@ class Merge:
         now = operation.now_ms
         self.inner = RowScope(tables, inside, statement.target_alias, now)
         fills = statement.merges_schema
-        self.outer = RowScope(tables, outside, statement.target_alias, now, fills)
+        self.outer = RowScope(tables, outside, statement.target_alias, now, fills, tries=statement.tries)
         self.condition = self.inner.condition(statement.predicate)
         self.clauses = bind_clauses(statement, operation.target, self.inner, self.outer, self.source_schema)
         self.writes_changes = operation.has_change_feed and not statement.only_inserts

@@ -58,6 +58,7 @@ class MergeStatement:
     source_alias: str = "source"
     target_alias: str = "target"
     merges_schema: bool = False
+    tries: bool = False
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for a statement without clauses, with unreachable ones or with equal aliases."""

@@ -22,11 +22,6 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit_properties import (
-    CommitProperties,
-    PostCommitHookProperties,
-    given_properties,
-)
 from deltaarrow.operations.dml.query import ChangeQuery, exported_name, found_columns, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
@@ -38,7 +33,13 @@ from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import OptimisticTransaction, RowMatcher
+from deltaarrow.transaction import (
+    CommitProperties,
+    OptimisticTransaction,
+    PostCommitHookProperties,
+    RowMatcher,
+    given_properties,
+)
 from deltaarrow.write import RowNumbering, WriterProperties
 
 __all__ = [

@@ -80,6 +80,7 @@ class RowScope:
         now_ms: the value of ``current_timestamp()``, in milliseconds since the epoch.
         fills: whether struct fields that a value lacks become NULL, as in schema evolution.
         by_position: whether struct fields of a value match those of the column by their position.
+        tries: whether a value that does not fit the type of its column becomes NULL.
     """
 
     tables: Mapping[str, StructType]
@@ -88,6 +89,7 @@ class RowScope:
     now_ms: int
     fills: bool = False
     by_position: bool = False
+    tries: bool = False
 
     @cached_property
     def _scope(self) -> AliasScope:
@@ -174,7 +176,12 @@ class RowScope:
     def _value(self, found: Expression, data_type: DataType, present: Node | None = None) -> Value:
         try:
             root = assigned(
-                found.root, data_type, fills=self.fills, present=present, by_position=self.by_position
+                found.root,
+                data_type,
+                fills=self.fills,
+                present=present,
+                by_position=self.by_position,
+                tries=self.tries,
             )
             value = Expression(found.text, root)
         except SchemaMismatchError as error:

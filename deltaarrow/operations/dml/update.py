@@ -45,6 +45,8 @@ def update_rows(
     new_values: Mapping[str, Any] | None,
     predicate: str | None,
     target_alias: str = TARGET,
+    *,
+    tries: bool = False,
 ) -> dict[str, Any]:
     """Update the rows for which a condition is TRUE, or all rows if it is None, and commit.
 
@@ -54,6 +56,7 @@ def update_rows(
         new_values: Python values by column name. Exactly one of `updates` and `new_values` is given.
         predicate: the condition.
         target_alias: the name of the table in expressions.
+        tries: whether a value that does not fit the type of its column becomes NULL.
 
     Returns the metrics under the names of ``deltalake``.
 
@@ -61,7 +64,7 @@ def update_rows(
     an unknown column or a value that does not fit, `ConstraintViolationError` for a row that violates a
     constraint, and the exceptions of commits.
     """
-    bound = _bound(operation, updates, new_values, predicate, target_alias)
+    bound = _bound(operation, updates, new_values, predicate, target_alias, tries)
     plan = operation.plan(bound.pruning, bound.read, operation.matcher(bound.clause.condition))
 
     def query(cursor: Any, rows: str) -> ChangeQuery:
@@ -95,7 +98,7 @@ def explain_update(
     operation: RowOperation, updates: Mapping[str, str], predicate: str | None, target_alias: str = TARGET
 ) -> scan.Explanation:
     """Return which files `update_rows` reads; nothing is committed."""
-    bound = _bound(operation, updates, None, predicate, target_alias)
+    bound = _bound(operation, updates, None, predicate, target_alias, tries=False)
     columns = [name for name in operation.snapshot.schema.names if name in bound.read]
     return scan.explain_scan(operation.snapshot, bound.pruning, columns)
 
@@ -132,6 +135,7 @@ def _bound(
     new_values: Mapping[str, Any] | None,
     predicate: str | None,
     target_alias: str,
+    tries: bool,
 ) -> _Bound:
     if (updates is None) == (new_values is None) or not (updates or new_values):
         raise ValueError("give either updates or new_values to an update, with at least one column")
@@ -142,7 +146,11 @@ def _bound(
         )
     inner = single_scope(operation, target_alias)
     outer = RowScope(
-        inner.tables, lambda _, name: f"j.{exported_name('t', name)}", inner.target, inner.now_ms
+        inner.tables,
+        lambda _, name: f"j.{exported_name('t', name)}",
+        inner.target,
+        inner.now_ms,
+        tries=tries,
     )
     given: dict[str, pa.Array] = {}
     assignments = []
@@ -152,7 +160,7 @@ def _bound(
             is_default = len(fields) == 1 and says_default(inner, value)
             make = expression(outer, _default(operation, fields[0]) if is_default else value)
         else:
-            make = _constant(given, name, value)
+            make = _constant(given, name, value, tries)
         assignments.append((fields, make))
     assigned = assigned_values(operation.schema, assignments, outer)
     condition = ALWAYS if predicate is None else inner.condition(predicate)
@@ -177,13 +185,16 @@ def _default(operation: RowOperation, column: Field) -> str:
     return str(column.metadata.get(DEFAULT_KEY, "NULL")) if has_defaults else "NULL"
 
 
-def _constant(given: dict[str, pa.Array], name: str, value: Any) -> MakeValue:
+def _constant(given: dict[str, pa.Array], name: str, value: Any, tries: bool) -> MakeValue:
     """Return the maker of a Python value, which the query reads from a table of one row."""
 
     def make(data_type: DataType) -> Value:
         try:
             given[name] = _array(name, value, data_type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            if tries:
+                given[name] = _array(name, None, data_type)
+                return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
             raise SchemaMismatchError(f"the value {value!r} does not fit column {name!r}: {error}") from error
         return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
 

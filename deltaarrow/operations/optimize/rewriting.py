@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.columnar.arrays import integers
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.mark_or_rewrite import hidden_columns_of
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
@@ -27,7 +26,7 @@ from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.futures import finished_after_all
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
 from deltaarrow.write import WritePlan, WriterProperties
 
 __all__ = ["Progress", "Rewriting", "RewritingOptions"]

@@ -25,7 +25,6 @@ from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.log.last_vacuum import write_last_vacuum
 from deltaarrow.log.removed_files import read_named_files
-from deltaarrow.operations.commit_properties import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.operations.vacuum.candidates import Candidates
 from deltaarrow.operations.vacuum.names import file_names
@@ -36,6 +35,7 @@ from deltaarrow.operations.vacuum.report import VacuumOutcome
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
+from deltaarrow.transaction import CommitProperties, PostCommitHookProperties
 
 __all__ = ["vacuum_files"]
 

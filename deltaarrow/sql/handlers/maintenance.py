@@ -153,7 +153,7 @@ def _vacuumed(session: "Session", table: DeltaTable, statement: Vacuum, *, is_dr
         statement.retain_hours,
         is_dry_run,
         session.settings[RETENTION_CHECK],
-        session.settings.commit_properties(is_write=False),
+        commit_properties=session.settings.commit_properties(is_write=False),
         full=not statement.is_lite and inventory is None,
         lite=statement.is_lite,
         inventory=inventory,

@@ -353,3 +353,17 @@ def test_a_value_of_the_table_is_none_of_the_source_though_columns_are_added(tmp
         (1, 1, "a"),
         (2, 6, None),
     ]
+
+
+@pytest.mark.parametrize("merge_schema", [False, True])
+def test_a_value_that_does_not_fit_becomes_null_where_it_may(tmp_path, merge_schema):
+    write_deltalake(tmp_path, pa.table({"id": [1, 2], "value": [10, 20]}))
+    table = DeltaTable(tmp_path)
+    source = pa.table({"id": [1, 2, 3], "value": ["abc", "7", "def"]})
+    options = {"merge_schema": merge_schema, "error_on_type_mismatch": False}
+    merger = table.merge(source, "source.id = target.id", **options).when_matched_update_all()
+    merger.when_not_matched_insert({"id": "source.id", "value": "source.value"}).execute()
+    found = sorted(table.to_pyarrow_table().to_pylist(), key=lambda row: row["id"])
+    assert found == [{"id": 1, "value": None}, {"id": 2, "value": 7}, {"id": 3, "value": None}]
+    with pytest.raises(ConstraintViolationError, match="abc"):
+        table.merge(source, "source.id = target.id").when_matched_update_all().execute()

@@ -211,8 +211,32 @@ def test_what_cannot_be_is_refused(tmp_path):
         ({"updates": {"id": "uuid()"}}, UnsupportedFeatureError),
         ({"updates": {"id": "1 div id"}}, ConstraintViolationError),
         ({"updates": {"id": 5}}, TypeError),
-        ({"updates": {"id": "1"}, "error_on_type_mismatch": False}, UnsupportedFeatureError),
     ]:
         with pytest.raises(error):
             table.update(**arguments)
     assert table.version() == 0
+
+
+def test_a_value_that_does_not_fit_becomes_null_where_it_may(tmp_path):
+    rows = pa.table({"id": [1, 2], "small": pa.array([1, 2], pa.int8()), "text": ["x", "7"]})
+    table = make(tmp_path, rows)
+    with pytest.raises(ConstraintViolationError):
+        table.update({"small": "text"})
+    table.update({"small": "text"}, error_on_type_mismatch=False)
+    assert rows_of(table, "id", "small") == [{"id": 1, "small": None}, {"id": 2, "small": 7}]
+    table.update({"small": "id * 200"}, error_on_type_mismatch=False)
+    assert rows_of(table, "small") == [{"small": None}] * 2
+    table.update(new_values={"small": 3})
+    table.update(new_values={"small": 1000}, predicate="id = 1", error_on_type_mismatch=False)
+    assert rows_of(table, "id", "small") == [{"id": 1, "small": None}, {"id": 2, "small": 3}]
+    with pytest.raises(ConstraintViolationError):
+        table.update({"small": "id div (id - 1)"}, error_on_type_mismatch=False)
+
+
+def test_a_null_in_place_of_a_value_that_does_not_fit_meets_the_rules_of_the_table(tmp_path):
+    schema = Schema([Field("id", "long", nullable=False), Field("text", "string")])
+    table = DeltaTable.create(tmp_path, schema)
+    write_deltalake(table, pa.table({"id": [1], "text": ["x"]}), mode="append")
+    with pytest.raises(ConstraintViolationError, match="id"):
+        table.update({"id": "text"}, error_on_type_mismatch=False)
+    assert table.version() == 1

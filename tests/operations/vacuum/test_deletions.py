@@ -87,13 +87,17 @@ def test_commit_properties_go_into_both_commits_and_an_application_into_one(tmp_
     three(tmp_path)
     properties = CommitProperties({"userMetadata": "tidy"}, app_transactions=[Transaction("tidy", 1)])
     hooks = PostCommitHookProperties(create_checkpoint=False)
-    DeltaTable(tmp_path).vacuum(0, False, False, properties, hooks)
+    DeltaTable(tmp_path).vacuum(
+        0, False, False, commit_properties=properties, post_commithook_properties=hooks
+    )
     table = DeltaTable(tmp_path)
     assert [commit["userMetadata"] for commit in table.history(2)] == ["tidy", "tidy"]
     assert table.transaction_version("tidy") == 1
     overwrite(tmp_path, 5)
     with pytest.raises(CommitFailedError, match="tidy"):
-        DeltaTable(tmp_path).vacuum(0, False, False, properties, hooks)
+        DeltaTable(tmp_path).vacuum(
+            0, False, False, commit_properties=properties, post_commithook_properties=hooks
+        )
 
 
 def test_a_table_that_is_only_appended_to_is_vacuumed(tmp_path):

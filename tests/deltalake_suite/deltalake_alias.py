@@ -1,0 +1,62 @@
+"""A plugin of pytest under which `import deltalake` means deltaarrow.
+
+A name that deltaarrow lacks is a placeholder, so that a file of the suite is still collected: the tests that
+use the placeholder fail.
+"""
+
+import importlib.abc
+import importlib.util
+import pkgutil
+import sys
+import types
+
+
+def placeholder(name):
+    """Return a class of this name that cannot be used."""
+
+    def fail(*_arguments, **_options):
+        raise NotImplementedError(f"deltaarrow has no {name}")
+
+    return type(name, (), {"__init__": fail, "__class_getitem__": classmethod(lambda own, _: own)})
+
+
+class Alias(types.ModuleType):
+    """A module of deltalake by its name, with what the module of deltaarrow offers, or else the package."""
+
+    def __init__(self, name, modules):
+        super().__init__(name)
+        self.__dict__.update(_modules=modules, __path__=[])
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name not in ("__version__", "__all__"):
+            raise AttributeError(name)
+        if name == "_NANOSECOND_TIMESTAMPS":  # whether deltalake's native code was built with them
+            return False
+        if name == "_disable_nanosecond_timestamps":
+            return lambda: None
+        for module in self._modules:
+            if hasattr(module, name):
+                return getattr(module, name)
+        return placeholder(name)
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds deltalake and its modules."""
+
+    def find_spec(self, name, path=None, target=None):
+        known = name == "deltalake" or name.startswith("deltalake.")
+        return importlib.util.spec_from_loader(name, self) if known else None
+
+    def create_module(self, spec):
+        package = pkgutil.resolve_name("deltaarrow")
+        ours = package.__name__ + spec.name.removeprefix("deltalake")
+        known = importlib.util.find_spec(ours) if spec.parent in ("", "deltalake") else None
+        return Alias(spec.name, [pkgutil.resolve_name(ours), package] if known else [package])
+
+    def exec_module(self, module):
+        pass
+
+
+for name in [each for each in sys.modules if each == "deltalake" or each.startswith("deltalake.")]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Finder())
