@@ -29,7 +29,11 @@ LARGE = {
     "docs/torch.md": "torch",
 }
 """The same, in the slow suite, where the extra `ecosystem` is installed."""
-INSTALL = ["pip install .", 'pip install ".[cli,polars]" && deltaarrow demo', 'pip install ".[test]" && pytest']
+INSTALL = [
+    "pip install .",
+    'pip install ".[cli,polars]" && deltaarrow demo',
+    'pip install ".[test]" && pytest',
+]
 NOT_RUN = {"py", "python3", "pycon", "bash", "console", "shell"}
 """Languages of code blocks that no test would run; write ``python`` or ``sh``."""
 SPARK = 'python title="Spark"'
