@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from deltaarrow.errors import StorageError
@@ -48,5 +47,11 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
             raise StorageError(f"{text!r} is on another machine; use file:///path, or mount the folder")
         return LocalStore(path, storage_options)
     if scheme_of(text) is None and "::" not in text.partition("://")[0]:
-        return LocalStore(str(Path(text).expanduser()) if text.startswith("~/") else text, storage_options)
+        return LocalStore(_at_home(text) if text.startswith("~/") else text, storage_options)
     return FsspecStore(text, storage_options)
+
+
+def _at_home(text: str) -> str:
+    from pathlib import Path  # Few locations need it.
+
+    return str(Path(text).expanduser())

@@ -114,7 +114,8 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     """Return the live files with their statistics and partition values, under the names of ``deltalake``.
 
     Columns: `path`, `size_bytes`, `modification_time` (milliseconds since the epoch), `num_records`, then the
-    structs `null_count`, `min`, `max` and `partition`, or with `flatten` columns such as `min.id`.
+    structs `null_count`, `min`, `max` and `partition`, or with `flatten` columns such as `min.id`. A column
+    for which the table collects no statistics, and no file has any, is not in the structs.
     """
     files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
     data = Schema([f for f in snapshot.schema.fields if f.name not in snapshot.partition_columns])
@@ -130,8 +131,13 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
         "null_count": _members(statistics, "nullCount", data, mode),
         "min": _members(statistics, "minValues", data, mode),
         "max": _members(statistics, "maxValues", data, mode),
-        "partition": partition_texts(snapshot, files),
     }
+    collected = _collected(snapshot, data)
+    groups = {
+        group: {name: values for name, values in members.items() if name in collected or _has_values(values)}
+        for group, members in groups.items()
+    }
+    groups["partition"] = partition_texts(snapshot, files)
     for group, members in groups.items():
         if flatten:
             for name, values in members.items():
@@ -140,6 +146,19 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
             arrays = [values.combine_chunks() for values in members.values()]
             columns[group] = pa.StructArray.from_arrays(arrays, names=list(members))
     return pa.table(columns)
+
+
+def _collected(snapshot: Snapshot, data: StructType) -> set[str]:
+    """The names of the data columns of which the table collects statistics of the whole or of a part."""
+    leaves = file_statistics.statistics_columns(
+        snapshot.schema, snapshot.partition_columns, snapshot.metadata.configuration, snapshot.mapping_mode
+    )
+    first = {leaf.path[0] for leaf in leaves}
+    return {field.name for field in data.fields if physical_name(field, snapshot.mapping_mode) in first}
+
+
+def _has_values(values: pa.ChunkedArray) -> bool:
+    return any(leaf.null_count < len(leaf) for leaf in _flattened("", values).values())
 
 
 def _members(statistics: pa.Table, name: str, schema: StructType, mode: str) -> dict[str, pa.ChunkedArray]:

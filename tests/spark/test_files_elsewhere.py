@@ -2,10 +2,13 @@
 
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
+from deltaarrow.transaction import AddAction, RemoveAction
 from tests.support.spark import check_engines, create_table, delta_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -26,6 +29,18 @@ def make_source(spark, path, mapped):
     spark.sql(f"INSERT INTO {name} SELECT id, concat('a b=', id % 3, '%é'), 'v' FROM range(0, 60, 1, 1)")
     spark.sql(f"DELETE FROM {name} WHERE id % 5 = 0")
     return name
+
+
+def test_files_that_a_caller_wrote_and_removes(spark, tmp_path):
+    da.write_deltalake(tmp_path, pa.table({"id": pa.array([1, 2], pa.int64())}))
+    table = da.DeltaTable(tmp_path)
+    (tmp_path / "new folder").mkdir()
+    file = tmp_path / "new folder" / "rows%.parquet"
+    pq.write_table(pa.table({"id": pa.array([3], pa.int64())}), file)
+    actions = [RemoveAction(each, True, 0) for each in table.get_add_actions()["path"].to_pylist()]
+    actions.append(AddAction("new folder/rows%.parquet", file.stat().st_size, {}, 0, True, "{}"))
+    table.create_write_transaction(actions, "append", table.schema())
+    assert check_engines(spark, tmp_path)["id"].to_pylist() == [3]
 
 
 @pytest.mark.slow

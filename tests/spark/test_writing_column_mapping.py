@@ -113,6 +113,16 @@ def test_what_we_write_is_what_spark_writes(spark, tmp_path, mode):
     assert_same_rows(check_engines(spark, ours), wanted)
 
 
+def test_a_new_table_whose_names_need_mapping_is_one_for_spark(spark, tmp_path):
+    da.write_deltalake(tmp_path, ROWS, partition_by=["p=q.r"])
+    assert da.DeltaTable(tmp_path).metadata().configuration["delta.columnMapping.mode"] == "name"
+    assert_same_rows(check_engines(spark, tmp_path), ROWS)
+    spark.sql(f"INSERT INTO {delta_table(tmp_path)} TABLE {delta_table(tmp_path)}")
+    spark.sql(f"ALTER TABLE {delta_table(tmp_path)} RENAME COLUMN `a b` TO `c d`")
+    da.write_deltalake(tmp_path, ROWS.rename_columns({"a b": "c d"}), mode="append")
+    assert check_engines(spark, tmp_path).num_rows == 3 * ROWS.num_rows
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "vectors"), [("name", "true"), ("id", "false")])
 def test_spark_renames_drops_and_optimises_what_we_write(spark, tmp_path, mode, vectors):
