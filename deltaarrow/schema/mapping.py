@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, cast
 
+from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema.keys import FIELD_ID_KEY, MAPPING_MODE, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.schema.schema import Schema
@@ -148,8 +149,12 @@ def resolve_path(schema: StructType, path: Sequence[str]) -> tuple[Field, ...]:
         if not isinstance(within, StructType):
             parent = ".".join(each.name for each in found)
             raise SchemaMismatchError(f"column {parent!r} is not a struct: it has no field {name!r}")
-        found.append(within.field(name))
-        within = found[-1].type
+        field = within.find(name)
+        if field is None:
+            parent = ".".join(f"`{each.name}`" for each in found)
+            raise SchemaMismatchError(no_column(name, within.names, parent))
+        found.append(field)
+        within = field.type
     return tuple(found)
 
 

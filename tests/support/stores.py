@@ -8,6 +8,7 @@ import pickle
 import select
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,7 +122,7 @@ def fork(function: Callable[[], Any], seconds: float = 300) -> Any:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        faulthandler.dump_traceback_later(seconds - 1, file=sys.__stderr__)
+        faulthandler.register(signal.SIGUSR1, file=sys.__stderr__)
         try:
             result = pickle.dumps((True, function()))
         except BaseException as error:
@@ -131,9 +132,14 @@ def fork(function: Callable[[], Any], seconds: float = 300) -> Any:
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        if not select.select([pipe], [], [], seconds)[0]:
+        if select.select([pipe], [], [], seconds)[0]:
+            answer = pipe.read()
+        else:
+            # A child of the child may have the pipe open, so it is not read.
+            answer = b""
+            os.kill(child, signal.SIGUSR1)
+            time.sleep(1)
             os.kill(child, signal.SIGKILL)
-        answer = pipe.read()
     _, status = os.waitpid(child, 0)
     assert answer, f"the child ended with status {status}"
     good, result = pickle.loads(answer)
