@@ -2,8 +2,10 @@
 
 import pyarrow as pa
 import pytest
+import s3fs
 
 import deltaarrow as da
+from deltaarrow.errors import StorageError
 from tests.support.stores import BUCKET
 
 CONFIG = """
@@ -35,5 +37,10 @@ def test_a_profile_may_be_a_storage_option(profiles, options):
 
 
 def test_a_profile_may_be_that_of_the_environment(profiles, monkeypatch):
+    # s3fs looks at the environment once for each set of options.
+    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.raises(StorageError, match="credentials"):
+        da.DeltaTable(URI)
+    s3fs.S3FileSystem.clear_instance_cache()
     monkeypatch.setenv("AWS_PROFILE", "lake")
     assert da.scan_delta(URI).collect()["id"].to_list() == [1, 2, 3]
