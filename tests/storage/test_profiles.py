@@ -37,6 +37,7 @@ def test_a_profile_may_be_a_storage_option(profiles, options):
 
 
 def test_a_profile_may_be_that_of_the_environment(profiles, monkeypatch):
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     # s3fs looks at the environment once for each set of options.
     s3fs.S3FileSystem.clear_instance_cache()
     with pytest.raises(StorageError, match="credentials"):
