@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["KEYWORDS", "ShortTree", "short_tree"]
+__all__ = ["COMPARISONS", "KEYWORDS", "ShortTree", "short_tree"]
 
 _MOST_CHARACTERS = 1_000
 _TOKEN = re.compile(
@@ -37,8 +37,7 @@ _OPERATORS = {
     ">=": "gte",
     "<=>": "nullsafeeq",
 }
-_SPELLED = {
-    "and": "AND",
+COMPARISONS = {
     "eq": "=",
     "neq": "<>",
     "lt": "<",
@@ -47,6 +46,7 @@ _SPELLED = {
     "gte": ">=",
     "nullsafeeq": "IS NOT DISTINCT FROM",
 }
+"""The key of a comparison in a tree -> its operator in DuckDB's SQL."""
 
 _WORDS = """
 ALL ALTER ANALYZE AND ANTI ANY APPLY ARRAY AS ASC ASOF AUTOINCREMENT AUTO_INCREMENT BEGIN BETWEEN BIGDECIMAL
@@ -243,5 +243,7 @@ def _written(tree: ShortTree) -> str:
             return f"-{_written(tree.this)}"
         case "in":
             return f"{_written(tree.this)} IN ({', '.join(map(_written, tree.expressions))})"
+        case "and":
+            return f"{_written(tree.this)} AND {_written(tree.expression)}"
         case key:
-            return f"{_written(tree.this)} {_SPELLED[key]} {_written(tree.expression)}"
+            return f"{_written(tree.this)} {COMPARISONS[key]} {_written(tree.expression)}"
