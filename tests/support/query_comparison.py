@@ -190,6 +190,13 @@ def _one_of_nulls(schema: pa.Schema) -> pa.Table:
     return pa.table({field.name: pa.nulls(1, field.type) for field in schema})
 
 
+class FailedInSparkError(Exception):
+    """The first line of an error of Spark's, which itself would keep the frame and its plans in memory."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+
+
 class SparkQueries:
     """A Spark session with the tables as temporary views; Spark Connect takes the same calls."""
 
@@ -211,19 +218,22 @@ class SparkQueries:
         listed = ", ".join(
             f"(SELECT collect_list(struct(*)) FROM ({text})) AS q{i}" for i, text in enumerate(texts)
         )
-        try:
-            found = self._session.sql(f"SELECT {listed}").toArrow()
-        except Exception:  # One of them fails: Java's errors reach Python in several classes.
+        found = self._found(f"SELECT {listed}")
+        if isinstance(found, FailedInSparkError):
             half = len(texts) // 2
             return [*self.results(texts[:half]), *self.results(texts[half:])]
         columns = (column.combine_chunks().flatten() for column in found.columns)
         return [Result(_rows(pa.Table.from_struct_array(column))) for column in columns]
 
     def _result(self, text: str) -> Result:
+        found = self._found(text)
+        return Result(error=found) if isinstance(found, FailedInSparkError) else Result(_rows(found))
+
+    def _found(self, text: str) -> pa.Table | FailedInSparkError:
         try:
-            return Result(_rows(self._session.sql(text).toArrow()))
-        except Exception as error:
-            return Result(error=error)
+            return self._session.sql(text).toArrow()
+        except Exception as error:  # Java's errors reach Python in several classes.
+            return FailedInSparkError(error)
 
     def close(self) -> None:
         self._session.conf.unset(_ADAPTIVE)
