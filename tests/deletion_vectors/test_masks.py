@@ -1,6 +1,5 @@
 """Masks, bit strings and positions against the naive form of each."""
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -8,6 +7,7 @@ from pyroaring import BitMap64
 
 from deltaarrow.deletion_vectors import DeletedRows
 from deltaarrow.errors import CorruptDeletionVectorError
+from tests.support.duckdb_session import duckdb_session
 
 rows = st.one_of(
     st.sets(st.integers(0, 400), max_size=100),
@@ -47,7 +47,7 @@ def test_positions_outlive_the_bitmap():
 def test_duckdb_reads_the_bits_in_the_order_of_the_rows(deleted, more):
     num_rows = max(deleted, default=0) + 1 + more
     blob = DeletedRows(BitMap64(deleted)).bit_blob(num_rows)
-    with duckdb.connect() as con:
+    with duckdb_session() as con:
         kept = con.execute(
             "select r from range(?) t(r) where get_bit(?::BLOB::BIT, r::INTEGER) = 1 order by r",
             [num_rows, blob],
@@ -58,7 +58,7 @@ def test_duckdb_reads_the_bits_in_the_order_of_the_rows(deleted, more):
 
 
 def test_a_file_without_rows_has_a_blob_that_casts():
-    with duckdb.connect() as con:
+    with duckdb_session() as con:
         assert con.execute(
             "select bit_count(?::BLOB::BIT)", [DeletedRows(BitMap64()).bit_blob(0)]
         ).fetchone() == (0,)

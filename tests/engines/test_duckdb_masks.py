@@ -1,11 +1,11 @@
 """Deleted rows in DuckDB: one mask is a constant of the connection, several are joined."""
 
-import duckdb
 import pyarrow as pa
 import pytest
 
 import deltaarrow as da
 from deltaarrow.engines import register
+from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -31,7 +31,7 @@ def variables(connection):
 @pytest.mark.parametrize(("masked", "constants"), [(0, 0), (1, 1), (2, 0), (5, 0)])
 def test_one_mask_is_a_constant(tmp_path, masked, constants):
     table_of(tmp_path, masked, 1)
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         register(connection, "t", open_snapshot(tmp_path))
         assert variables(connection) == constants
         found = sorted(connection.sql("SELECT id, p FROM t").fetchall())
@@ -43,7 +43,7 @@ def test_one_mask_is_a_constant(tmp_path, masked, constants):
 
 def test_masks_are_let_go_of_with_their_view(tmp_path):
     builder = table_of(tmp_path, 1, 0)
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         register(connection, "t", open_snapshot(tmp_path))
         register(connection, "t", open_snapshot(tmp_path))
         assert variables(connection) == 1

@@ -16,6 +16,7 @@ from deltaarrow.engines.dataset import LogDataset
 from deltaarrow.expressions import to_arrow
 from deltaarrow.variant import variant_array
 from tests.support.conditions import predicate_of
+from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -83,7 +84,7 @@ def by_polars(snapshot, where, columns=None):
 
 
 def by_duckdb_dataset(snapshot, where, columns=None):
-    with duckdb.connect() as connection, pytest.MonkeyPatch.context() as patch:
+    with duckdb_session() as connection, pytest.MonkeyPatch.context() as patch:
         plans = []
         own = LogDataset.scanner
 
@@ -243,7 +244,7 @@ NATIVE = {
 
 @pytest.mark.parametrize("where", NATIVE)
 def test_partition_values_spare_duckdb_files(many, where):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         (found,) = native(connection, many, f"SELECT sum(id) FROM t WHERE {where}")
     left, condition = NATIVE[where]
     by_values = [part for part in found.parts if part.evidence == ("partition values",)]
@@ -255,7 +256,7 @@ def test_partition_values_spare_duckdb_files(many, where):
 def test_files_that_are_all_alike(tmp_path):
     table = TableBuilder(tmp_path).protocol().metadata(SCHEMA, ["day"])
     table.commit([table.add_file(rows(number), {"day": str(day)}) for number, day in enumerate(DAYS)])
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         (found,) = native(connection, tmp_path, "SELECT sum(id) FROM t WHERE day = '2026-01-03'")
         (two,) = native(connection, tmp_path, "SELECT sum(id) FROM t WHERE day <= '2026-01-02'")
     assert (found.left_files, two.left_files, found.columns) == (1, 2, ("id", "day"))
@@ -271,7 +272,7 @@ def test_functions_of_the_caller(many):
 
 
 def test_a_value_that_no_file_has(many):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         (found,) = native(connection, many, "SELECT id FROM t WHERE p = 99")
         (never,) = native(connection, many, "SELECT id FROM t WHERE id < 0 AND id > 0")
     assert (found.left_files, found.parts[0].skipped_files) == (0, 40)
@@ -279,7 +280,7 @@ def test_a_value_that_no_file_has(many):
 
 
 def test_conditions_on_data_are_left_to_duckdb(path):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         (found,) = native(connection, path, "SELECT name FROM t WHERE id > 35 AND day > '2026-01-01'")
     assert "row groups" in next(part.reason for part in found.parts if not part.evidence)
     assert set(found.columns) == {"id", "name", "day"}
@@ -292,7 +293,7 @@ def test_names_of_mapped_columns_and_quoted_ones_are_those_of_the_table(tmp_path
     mapping = {"delta.columnMapping.mode": "name"}
     deltaarrow.write_deltalake(tmp_path, rows, partition_by=["p"], configuration=mapping)
     where = 'p > 3 AND "its name" > \'order\' AND "order" = 2'
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         (found,) = native(connection, tmp_path, f"SELECT sum(id) FROM t WHERE {where}")
     assert found.columns == ("id", "its name", "order", "p")
     assert {part.condition for part in found.parts} == {"p > 3", "its name > 'order'", "order = 2"}
@@ -309,7 +310,7 @@ def test_the_default_connection(path):
 
 
 def test_views_are_told_apart(path):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         register(connection, "earlier", open_snapshot(path, 2))
         sql = "SELECT id FROM t WHERE day = '2026-01-02' EXCEPT SELECT id FROM earlier WHERE id > 3"
         found = native(connection, path, sql)

@@ -7,12 +7,12 @@ takes the struct apart.
 import tempfile
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.engines import register
+from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -134,7 +134,7 @@ def member(value: Any, path: str) -> Any:
 def test_duckdb_takes_structs_apart(table):
     mode, files = table
     wanted = [value for _, shown in files for value in shown]
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as con:
+    with tempfile.TemporaryDirectory() as folder, duckdb_session() as con:
         write(folder, mode, files)
         register(con, "t", open_snapshot(folder))
         for path in ("s", "s.a", "s.b", "s.b.c", "s.b.d", "s.b.d.f", "s.l"):

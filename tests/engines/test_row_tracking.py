@@ -4,7 +4,6 @@ import math
 import operator
 import re
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +13,7 @@ from deltaarrow.engines import register, scan_delta
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError
 from deltaarrow.expressions import Column, Compare, IsIn, Literal, Or
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID, may_hold
+from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.row_tracking import TRACKED, tracked_table
 from tests.support.tables import TableBuilder
@@ -79,7 +79,7 @@ def test_empty_tables(engine, tmp_path):
 
 def test_duckdb_reads_the_files_itself(tmp_path):
     tracked_table(tmp_path)
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         register(connection, "t", open_snapshot(tmp_path), native=True, row_tracking=True)
         found = connection.sql(f'SELECT "{ROW_ID}" FROM t').fetchall()
         types = connection.sql("FROM t").types

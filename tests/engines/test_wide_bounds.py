@@ -1,6 +1,5 @@
 """Statistics that a deletion vector made wide answer no query."""
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,6 +7,7 @@ import pytest
 
 from deltaarrow.engines import DeltaDataset, register, scan_delta
 from deltaarrow.scan.count import count_rows
+from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder
 
@@ -42,7 +42,7 @@ def path(request, tmp_path):
 @pytest.mark.feature("deletionVectors")
 @pytest.mark.parametrize("native", [True, False])
 def test_duckdb(path, native):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         register(connection, "t", open_snapshot(path), native=native)
         rows = connection.sql("SELECT min(id), max(id), count(*), count(id), count() FROM t").fetchall()
         assert rows == [(3, 20, 5, 4, 5)]

@@ -26,6 +26,7 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.schema import ArrayType, Field, Schema, StructType
 from tests.support.conditions import predicate_of
+from tests.support.duckdb_session import duckdb_session
 
 SCHEMA = Schema(
     [
@@ -122,7 +123,6 @@ def test_binding_goes_everywhere():
 
 
 def test_a_bound_predicate_runs_on_both_engines():
-    import duckdb
 
     tree = predicate_of("c > 1 AND i < 2.5 AND day >= '2020-01-01' AND f > 0 AND i NOT IN (7)", SCHEMA)
     rows = pa.table(
@@ -134,7 +134,7 @@ def test_a_bound_predicate_runs_on_both_engines():
         }
     )
     assert rows.filter(to_arrow(tree)).num_rows == 1
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.register("t", rows)
         assert connection.execute(f"SELECT count(*) FROM t WHERE {to_duckdb(tree)}").fetchone() == (1,)
 

@@ -3,7 +3,6 @@
 import itertools
 import math
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
@@ -24,6 +23,7 @@ from deltaarrow.expressions import (
     to_duckdb,
 )
 from deltaarrow.schema import Schema
+from tests.support.duckdb_session import duckdb_session
 
 A, B = Column(("a",)), Column(("b",))
 SCHEMA = Schema.from_arrow(pa.schema([("a", pa.float64()), ("b", pa.float64())]))
@@ -35,7 +35,7 @@ LITERALS = [Literal(value, pa.float64()) for value in VALUES if value is not Non
 
 
 def in_duckdb(sql):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.register("rows_here", ROWS)
         return [value for (value,) in connection.sql(f"SELECT {sql} FROM rows_here").fetchall()]
 

@@ -1,10 +1,10 @@
 """Change data feeds of tables that Spark writes: we read the same rows as Spark."""
 
-import duckdb
 import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import ChangeDataNotRecordedError, SchemaMismatchError, UnsupportedFeatureError
+from tests.support.duckdb_session import duckdb_session
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
 
@@ -28,7 +28,7 @@ def check(spark, path, start=0, end=None):
     feed = table.change_data_feed(start, end)
     assert feed.count_rows() == wanted.num_rows
     assert_same_rows(feed.to_polars().collect().to_arrow(), wanted)
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("feed", feed)
         assert_same_rows(connection.sql("FROM feed").to_arrow_table(), wanted)

@@ -10,6 +10,7 @@ import deltaarrow
 from deltaarrow.errors import DeltaError
 from deltaarrow.sql.source_options import parse_source_options
 from deltaarrow.sql.source_rows import rows_of_files
+from tests.support.duckdb_session import duckdb_session
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_table
 
@@ -66,7 +67,7 @@ JSON = [
 
 
 def found(source_format, path, options):
-    with duckdb.connect() as cursor:
+    with duckdb_session() as cursor:
         sql = rows_of_files(cursor, source_format, [str(path)], parse_source_options(source_format, options))
         relation = cursor.sql(sql)
         return relation.columns, sorted(map(plain, relation.fetchall()))

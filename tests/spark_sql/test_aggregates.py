@@ -20,6 +20,7 @@ from deltaarrow.spark_sql.aggregates import (
 )
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.windows import find_window_function
+from tests.support.duckdb_session import duckdb_session
 
 SCHEMA = Schema(
     [
@@ -52,7 +53,7 @@ def aggregate(name, *operands, **rows):
 
 def values(node, where="TRUE", order=""):
     sql = to_sandbox_sql(Expression("", node))
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         found = connection.execute(f"SELECT {sql} FROM {RELATION} WHERE {where} {order}").fetchall()
     return [value for (value,) in found]
 

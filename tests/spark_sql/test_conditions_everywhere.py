@@ -4,7 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import duckdb
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,6 +13,7 @@ from deltaarrow.errors import ConstraintViolationError, DeltaError
 from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.table_scan import TableScan
 from tests.support.condition_rows import ROWS, partitioned_table, plain_table
+from tests.support.duckdb_session import duckdb_session
 from tests.support.spark import tried_values
 
 CASES = json.loads((Path(__file__).parent / "conditions.json").read_text(encoding="utf-8"))
@@ -132,7 +132,7 @@ def test_rows_that_replace_others_have_to_meet_the_condition(plain, tmp_path):
 
 @pytest.mark.parametrize("native", [True, False])
 def test_duckdb_views(table, native):
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         da.register(connection, "t", table, native=native)
         for text in SPOKEN_ALIKE:

@@ -3,7 +3,6 @@
 import datetime as dt
 from decimal import Decimal
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -13,6 +12,7 @@ from deltaarrow.expressions import TRUE, to_duckdb
 from deltaarrow.schema import Field, Schema, to_arrow_type
 from deltaarrow.spark_sql import derived_predicate, evaluate, parse_expression
 from tests.support.conditions import predicate_of
+from tests.support.duckdb_session import duckdb_session
 
 pytestmark = pytest.mark.feature("generatedColumns")
 
@@ -135,7 +135,7 @@ def test_no_row_is_hidden(name, text):
     rows = pa.concat_tables(
         [pa.table({name: column, "p": generated(name, usual, text, zone)}) for zone in zones]
     )
-    con = duckdb.connect()
+    con = duckdb_session()
     con.execute("SET TimeZone = 'UTC'")
     con.register("rows", rows)
     derived_some = False
@@ -197,7 +197,7 @@ def test_year_month_day_and_hour_are_one_condition(name, count, op, bound, other
     value = bound.date() if name == "d" else bound.replace(tzinfo=UTC) if name == "t" else bound
     predicate = predicate_of(f"{name} {op} {literal(value)}", schema)
     found = derived_predicate(predicate, schema, list(columns)[::-1])
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("rows", table)
         meets, is_kept = to_duckdb(predicate), f"(({to_duckdb(found)}) IS TRUE)"

@@ -26,6 +26,7 @@ from deltaarrow.sql.source_files import SourceFiles, name_pattern
 from deltaarrow.sql.source_options import parse_source_options
 from deltaarrow.sql.source_rows import rows_of_files
 from deltaarrow.sql.spark_grammar.copying import parse_copy_into
+from tests.support.duckdb_session import duckdb_session
 
 COLUMNS = pa.schema([("id", pa.int32()), ("name", pa.string()), ("day", pa.date32())])
 
@@ -73,7 +74,7 @@ def rows(table):
 def read(tmp_path):
     def read(source_format, text, options=()):
         (tmp_path / "file").write_text(text, "utf-8", newline="")
-        with duckdb.connect() as cursor:
+        with duckdb_session() as cursor:
             found = parse_source_options(source_format, dict(options))
             sql = rows_of_files(cursor, source_format, [str(tmp_path / "file")], found)
             return cursor.execute(sql).fetchall()

@@ -15,6 +15,7 @@ from deltaarrow.scan import with_row_tracking
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.conditions import predicate_of
+from tests.support.duckdb_session import duckdb_session
 
 __all__ = ["ENGINES", "open_snapshot"]
 
@@ -42,7 +43,9 @@ def _read_duckdb(
     row_tracking: bool = False,
     native: bool | str = "auto",
 ) -> pa.Table:
-    with duckdb.connect() as connection:
+    # A file system that is registered for a remote store is one of the database.
+    connect = duckdb_session if snapshot.store.is_local else duckdb.connect
+    with connect() as connection:
         # A zone far from UTC shows whether any time went through it.
         connection.execute("SET TimeZone = 'Asia/Kathmandu'")
         register(connection, "t", snapshot, native=native, row_tracking=row_tracking)

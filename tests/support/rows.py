@@ -7,6 +7,7 @@ import duckdb
 import pyarrow as pa
 
 import deltaarrow as da
+from tests.support.duckdb_session import duckdb_session
 
 __all__ = [
     "READERS",
@@ -43,9 +44,12 @@ def read_dataset(path: str | os.PathLike[str], version: int | None = None) -> pa
 
 def read_duckdb(path: str | os.PathLike[str], version: int | None = None) -> pa.Table:
     """The same through DuckDB, whose results name the zone of the session, here UTC."""
-    with duckdb.connect() as connection:
+    table = da.DeltaTable(path, version=version)
+    # A file system that is registered for a remote store is one of the database.
+    connect = duckdb_session if table.snapshot.store.is_local else duckdb.connect
+    with connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        da.register(connection, "t", da.DeltaTable(path, version=version))
+        da.register(connection, "t", table)
         return connection.sql("SELECT * FROM t").to_arrow_table()
 
 

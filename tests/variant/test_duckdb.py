@@ -2,7 +2,6 @@
 
 import json
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -10,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 import deltaarrow as da
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.variant import parse
+from tests.support.duckdb_session import duckdb_session
 from tests.support.rows import read_duckdb
 from tests.support.tables import TableBuilder
 from tests.support.variants import Shape, shredded
@@ -49,7 +49,7 @@ def annotated_file(table, values, shredding, name="v.parquet"):
     columns = {"id": pa.array(range(len(values))), "v": variants(values)}
     marked = pa.field("v", columns["v"].type, metadata={"ARROW:extension:name": "arrow.parquet.variant"})
     rows = pa.table(columns, schema=pa.schema([pa.field("id", pa.int64()), marked]))
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         connection.register("given", rows)
         copy = f"COPY given TO '{table.path / name}' (SHREDDING {{v: '{shredding}'}})"
         connection.execute(copy)
@@ -68,7 +68,7 @@ def test_a_variant_that_is_null_is_not_null(tmp_path, shredding):
     values = [None, NOTHING, {"a": None}, [None], 1, "x"]
     table.commit([annotated_file(table, values, shredding)])
     assert values_of(read_duckdb(tmp_path)) == values
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         with pytest.raises(UnsupportedFeatureError, match="turns variants that are null into NULL"):
             da.register(connection, "t", tmp_path, native=True)
         da.register(connection, "t", tmp_path)
@@ -93,7 +93,7 @@ def test_a_variant_that_is_null_is_not_null(tmp_path, shredding):
 def test_files_that_prove_to_have_none_are_read_by_duckdb_itself(tmp_path, shredding, values):
     table = builder(tmp_path)
     table.commit([annotated_file(table, values, shredding)])
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         da.register(connection, "t", tmp_path, native=True)
         assert values_of(connection.sql("FROM t").to_arrow_table()) == values
 
@@ -130,7 +130,7 @@ def test_variants_inside_of_other_types(tmp_path):
         "m": pa.MapArray.from_arrays(offsets, pa.array(["k"] * 3), inner),
     }
     table.commit([table.add_file(pa.table(columns), stats=False)])
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         da.register(connection, "t", tmp_path)
         nulls = "SELECT l[1] IS NULL, s.v IS NULL, m['k'] IS NULL FROM t ORDER BY id"
         assert connection.sql(nulls).fetchall() == [(False,) * 3, (True,) * 3, (False,) * 3]
@@ -147,7 +147,7 @@ def test_a_change_data_feed_shows_variants_as_the_table_does(tmp_path):
     values = [None, NOTHING, {"a": 1}]
     rows = pa.table({"id": [0, 1, 2], "v": variants(values)})
     table.commit([table.add_file(rows, stats=False)])
-    with duckdb.connect() as connection:
+    with duckdb_session() as connection:
         feed = da.DeltaTable(tmp_path).change_data_feed()
         for _ in range(2):
             da.register(connection, "feed", feed)
