@@ -114,9 +114,20 @@ def as_texts(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(condition=conditions, batch_size=st.sampled_from([1, 4, 131_072]), columns=st.booleans())
 def test_rows_are_those_of_the_same_filter_in_memory(dataset, condition, batch_size, columns):
+    check_filter(dataset, condition, batch_size, columns)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(condition=conditions, batch_size=st.sampled_from([1, 4, 131_072]), columns=st.booleans())
+def test_rows_are_those_of_many_filters_in_memory(dataset, condition, batch_size, columns):
+    check_filter(dataset, condition, batch_size, columns)
+
+
+def check_filter(dataset, condition, batch_size, columns):
     wanted = ["name", "day"] if columns else None
     everything = dataset.to_table()
     try:

@@ -6,6 +6,7 @@ import tempfile
 
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
@@ -105,9 +106,20 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(FILES, st.lists(CONDITIONS, min_size=1, max_size=5))
 def test_filters_of_every_kind(files, conditions):
+    check_filters(files, conditions)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(FILES, st.lists(CONDITIONS, min_size=1, max_size=5))
+def test_filters_of_every_kind_in_many_examples(files, conditions):
+    check_filters(files, conditions)
+
+
+def check_filters(files, conditions):
     with tempfile.TemporaryDirectory() as folder:
         builder = TableBuilder(folder).features("deletionVectors").metadata(SCHEMA, PARTITIONS)
         adds, live = [], []

@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.compute import sandbox_cursor
@@ -110,9 +111,20 @@ def conditions_on(random, paths):
     return [bind(each, SCHEMA) for each in asked]
 
 
+@settings(deadline=None, max_examples=4)
 @given(st.integers())
-@settings(deadline=None, max_examples=10)
 def test_no_file_with_a_matching_row_is_left_out(seed):
+    check_files_for_rows(seed)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40)
+@given(st.integers())
+def test_no_file_with_a_matching_row_is_left_out_in_many_examples(seed):
+    check_files_for_rows(seed)
+
+
+def check_files_for_rows(seed):
     random = Random(seed)
     wanted = [*random.sample(DATA_COLUMNS, 1), *random.sample([("p",), ("q",), ("t",)], 2)]
     files = [data_file(random, wanted) for _ in range(10)]

@@ -253,12 +253,26 @@ NAMES = st.integers(0, 5)
 STEP = st.lists(st.tuples(st.sampled_from(["add", "remove", "txn", "domain", "undomain"]), NAMES), max_size=5)
 
 
-@settings(deadline=None, max_examples=60)
-@given(
+EXAMPLES = given(
     st.lists(st.tuples(STEP, st.sampled_from(["", "classic", "parquet", "json"])), min_size=1, max_size=5),
     st.sampled_from([DEFAULT_LIMITS, LogLimits(replayed_bytes=-1)]),
 )
+
+
+@settings(deadline=None, max_examples=25)
+@EXAMPLES
 def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, steps, limits):
+    check_state(tmp_path_factory, steps, limits)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=200)
+@EXAMPLES
+def test_the_state_is_the_same_with_checkpoints_as_without_in_many_examples(tmp_path_factory, steps, limits):
+    check_state(tmp_path_factory, steps, limits)
+
+
+def check_state(tmp_path_factory, steps, limits):
     """Whatever the kinds of the checkpoints before it, and whether these are read at once or queried."""
     folder = tmp_path_factory.mktemp("t")
     table = table_of(folder).commit()

@@ -1,6 +1,7 @@
 import os
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import DeltaError
@@ -184,9 +185,20 @@ def _readable(path):
     return found
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 @given(logs())
 def test_whatever_is_as_new_as_the_kept_checkpoint_reads_as_before(tmp_path_factory, log):
+    check_cleanup(tmp_path_factory, log)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=200)
+@given(logs())
+def test_whatever_is_as_new_as_the_kept_checkpoint_reads_as_before_in_many_examples(tmp_path_factory, log):
+    check_cleanup(tmp_path_factory, log)
+
+
+def check_cleanup(tmp_path_factory, log):
     times, kinds, compactions, day = log
     folder = tmp_path_factory.mktemp("t")
     table = TableBuilder(folder).features("v2Checkpoint").metadata(SCHEMA)

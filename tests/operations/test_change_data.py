@@ -265,17 +265,33 @@ HOLDS = {
 }
 
 
-@settings(max_examples=25, deadline=None)
-@given(
+EXAMPLES = given(
     files=FILES,
     rows=FILES,
     conditions=st.lists(CONDITIONS, min_size=1, max_size=3),
     partition_by=st.sampled_from([[], ["day"]]),
     properties=st.sampled_from([FEED, MARKED]),
 )
+
+
+@settings(max_examples=10, deadline=None)
+@EXAMPLES
 def test_the_feed_of_a_version_is_what_sets_it_apart_from_the_one_before(
     tmp_path_factory, files, rows, conditions, partition_by, properties
 ):
+    check_feed(tmp_path_factory, files, rows, conditions, partition_by, properties)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@EXAMPLES
+def test_the_feeds_of_many_versions_are_what_sets_them_apart(
+    tmp_path_factory, files, rows, conditions, partition_by, properties
+):
+    check_feed(tmp_path_factory, files, rows, conditions, partition_by, properties)
+
+
+def check_feed(tmp_path_factory, files, rows, conditions, partition_by, properties):
     path = tmp_path_factory.mktemp("table")
     for each in files:
         write_deltalake(

@@ -10,6 +10,7 @@ import itertools
 import tempfile
 from dataclasses import dataclass, field, replace
 
+import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pyroaring import BitMap64
 
@@ -227,15 +228,30 @@ def histories(draw, operations, most):
     return drawn, order
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(operations(), 9))
 def test_what_was_committed_equals_a_run_one_after_another(history):
     check(*history)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@given(histories(operations(), 9))
+def test_what_was_committed_equals_a_run_one_after_another_in_many_examples(history):
+    check(*history)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(histories(row_operations(), 5))
 def test_changes_of_rows_that_were_committed_equal_a_run_one_after_another(history):
+    drawn, order = history
+    check([InsertMissing(frozenset(KEYS)), *drawn], [0, 0, *(place + 1 for place in order)])
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=250, suppress_health_check=[HealthCheck.too_slow])
+@given(histories(row_operations(), 5))
+def test_changes_of_rows_that_were_committed_equal_a_run_one_after_another_in_many_examples(history):
     drawn, order = history
     check([InsertMissing(frozenset(KEYS)), *drawn], [0, 0, *(place + 1 for place in order)])
 

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
@@ -127,11 +128,22 @@ def images(before: Rows, after: Rows) -> Counter:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(statements=STATEMENTS, vectors=st.booleans(), files=st.integers(1, 2))
 @example([(Delete(frozenset({1}), None), 0), (InsertMissing(frozenset({1, 20}), None), 1)], True, 1)
 @example([(Upsert(frozenset({20}), None), 0), (InsertMissing(frozenset({20, 21}), None), 1)], True, 2)
 def test_what_was_committed_equals_a_run_one_after_another(statements, vectors, files):
+    check_history(statements, vectors, files)
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None)
+@given(statements=STATEMENTS, vectors=st.booleans(), files=st.integers(1, 2))
+def test_what_was_committed_equals_a_run_one_after_another_in_many_examples(statements, vectors, files):
+    check_history(statements, vectors, files)
+
+
+def check_history(statements, vectors, files):
     folder = tempfile.mkdtemp()
     try:
         configuration = {

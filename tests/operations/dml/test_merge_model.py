@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, UnsupportedFeatureError, write_deltalake
@@ -120,15 +121,31 @@ def counted(rows, *columns):
     return Counter(tuple(row[name] for name in columns) for row in rows.to_pylist())
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+EXAMPLES = given(
     parts=st.lists(st.lists(ROW, min_size=1, max_size=5), min_size=1, max_size=3),
     source=st.lists(ROW, max_size=6),
     statements=st.lists(STATEMENT, min_size=1, max_size=2),
     vectors=st.booleans(),
     partitioned=st.booleans(),
 )
+
+
+@settings(max_examples=25, deadline=None)
+@EXAMPLES
 def test_rows_and_changes_are_those_of_the_model(parts, source, statements, vectors, partitioned):
+    check_merges(parts, source, statements, vectors, partitioned)
+
+
+@pytest.mark.slow
+@settings(max_examples=250, deadline=None)
+@EXAMPLES
+def test_rows_and_changes_of_many_merges_are_those_of_the_model(
+    parts, source, statements, vectors, partitioned
+):
+    check_merges(parts, source, statements, vectors, partitioned)
+
+
+def check_merges(parts, source, statements, vectors, partitioned):
     folder = tempfile.mkdtemp()
     try:
         configuration = {

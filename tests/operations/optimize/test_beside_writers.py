@@ -130,9 +130,20 @@ def test_what_others_do_to_other_files_is_no_conflict(tmp_path):
     assert ids(table) == list(range(8))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_any_deletions_before_and_meanwhile(tmp_path_factory, data):
+    check_deletions(tmp_path_factory, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_deletions_before_and_meanwhile_in_many_examples(tmp_path_factory, data):
+    check_deletions(tmp_path_factory, data)
+
+
+def check_deletions(tmp_path_factory, data):
     conflicts = []
     sizes = data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=4))
     starts = [sum(sizes[:place]) for place in range(len(sizes))]

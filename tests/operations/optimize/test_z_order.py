@@ -281,8 +281,7 @@ def test_a_failure_leaves_no_file(tmp_path, monkeypatch):
     assert DeltaTable(tmp_path / "t").version() == table.version()
 
 
-@settings(max_examples=15, deadline=None)
-@given(
+EXAMPLES = given(
     st.lists(
         st.sampled_from(
             ["append", "delete", "update", "z_order", "other columns", "compact", "purge", "spill"]
@@ -291,7 +290,22 @@ def test_a_failure_leaves_no_file(tmp_path, monkeypatch):
         max_size=8,
     )
 )
+
+
+@settings(max_examples=6, deadline=None)
+@EXAMPLES
 def test_no_history_changes_rows(steps):
+    check_history(steps)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@EXAMPLES
+def test_no_history_changes_rows_in_many_examples(steps):
+    check_history(steps)
+
+
+def check_history(steps):
     """Rows, their ids and the change feed are what they are without the operations that only lay out."""
     with tempfile.TemporaryDirectory() as folder:
         table = made(folder, files=2, size=30, configuration=TRACKED | {"delta.enableChangeDataFeed": "true"})
