@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from deltaarrow.sql.connection import connect as connect
     from deltaarrow.sql.magic import load_ipython_extension as load_ipython_extension
     from deltaarrow.table.converter import convert_to_deltalake as convert_to_deltalake
+    from deltaarrow.table.default_dialect import set_default_dialect as set_default_dialect
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.describe import Metadata as Metadata
     from deltaarrow.table.merger import TableMerger as TableMerger

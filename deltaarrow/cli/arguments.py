@@ -85,7 +85,8 @@ def open_table(
     It is at the version or time that the option `name` says.
     """
     wanted = parse_version(version, name)
-    return DeltaTable(path, version=wanted, storage_options=parse_options(storage_options))
+    options = parse_options(storage_options)
+    return DeltaTable(path, version=wanted, storage_options=options, dialect="spark")
 
 
 def parse_version(text: str | None, name: str = "--version") -> int | datetime.datetime | None:

@@ -172,7 +172,7 @@ def write_options(
     session: "Session", statement: "Insert", rows: InsertedRows, evolves: bool
 ) -> dict[str, Any]:
     """Return the arguments of `deltaarrow.write_deltalake` that write the rows as a statement says."""
-    options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append"}
+    options: dict[str, Any] = {"mode": "overwrite" if statement.overwrites else "append", "dialect": "spark"}
     if statement.replaced is not None:
         options["predicate"] = f"({statement.replaced})"
     elif statement.overwrites and session.settings[OVERWRITE_MODE] == "dynamic":

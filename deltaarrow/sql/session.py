@@ -92,7 +92,7 @@ class Session:
         """Open the table of a name at its newest version. `TableNotFoundError` if there is none."""
         location = self.location(name)
         try:
-            opened = DeltaTable(location.uri, storage_options=_options(location))
+            opened = DeltaTable(location.uri, storage_options=_options(location), dialect="spark")
         except TableNotFoundError as error:
             error.names = name.parts
             raise

@@ -34,6 +34,7 @@ from deltaarrow.table.conditions import (
     row_condition,
     table_conditions,
 )
+from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.describe import (
     DeltaTableConfig,
     Metadata,
@@ -101,7 +102,8 @@ class DeltaTable(TellingNames):
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
             `RatifiedCommits`.
         dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
-            ``deltalake``, in which ``"x"`` is a column, for scripts written for that package.
+            ``deltalake``, in which ``"x"`` is a column, for scripts written for that package; that of
+            `set_default_dialect` if None.
 
     Raises:
         TableNotFoundError: the folder has no Delta log.
@@ -130,9 +132,9 @@ class DeltaTable(TellingNames):
         skip_stats: bool = False,
         *,
         catalog: Catalog | None = None,
-        dialect: str = "spark",
+        dialect: str | None = None,
     ) -> None:
-        self._dialect = dialect if dialect == "spark" else spark_sql.ensure_dialect(dialect)
+        self._dialect = default_dialect() if dialect is None else spark_sql.ensure_dialect(dialect)
         ignored = {
             "without_files": without_files,
             "log_buffer_size": log_buffer_size is not None,
@@ -159,7 +161,7 @@ class DeltaTable(TellingNames):
     def _made_in(cls, store: Store) -> Self:
         """Open the table that has just been created in a store."""
         table = cls.__new__(cls)
-        table._store = store
+        table._store, table._dialect = store, default_dialect()
         table.follow_commit()
         return table
 
@@ -566,7 +568,7 @@ class DeltaTable(TellingNames):
 
         Args:
             columns: the names of the columns, in the order of the result; all columns if None.
-            predicate: SQL text with Spark's semantics, or tuples, as for `to_pyarrow_table`.
+            predicate: SQL text in the dialect of the table, or tuples, as for `to_pyarrow_table`.
 
         Raises:
             InvalidPredicateError: the predicate cannot be parsed, or names an unknown column.
@@ -579,7 +581,7 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).scan(["name"], "id > 1").read_all().to_pylist()
         [{'name': 'b'}]
         """
-        conditions = table_conditions(self._snapshot, None, predicate)
+        conditions = table_conditions(self._snapshot, None, predicate, self._dialect)
         for name in columns or ():
             self._snapshot.schema.field(name)
         return engines.DeltaDataset(self._snapshot, conditions).scanner(columns).to_reader()

@@ -23,6 +23,7 @@ from deltaarrow.operations import (
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import spark_text
 from deltaarrow.storage import open_store
+from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader, truncated
@@ -100,7 +101,7 @@ def write_deltalake(
             an existing table, they must equal its clustering columns. As in Spark, an overwrite of all rows
             without `cluster_by` turns clustering off. Excludes `partition_by`.
         dialect: the SQL of `predicate`, as for `DeltaTable`; if None, that of the `DeltaTable` given, or else
-            ``spark``.
+            that of `set_default_dialect`.
         allow_truncation: whether digits of timestamps below microseconds are cut off; if not, they are an
             error. Delta has no finer timestamps.
 
@@ -138,7 +139,7 @@ def write_deltalake(
         hooks = post_commithook_properties or PostCommitHookProperties()
         post_commithook_properties = replace(hooks, auto_compact=compaction)
     if dialect is None:
-        dialect = table_or_uri.dialect if isinstance(table_or_uri, DeltaTable) else "spark"
+        dialect = table_or_uri.dialect if isinstance(table_or_uri, DeltaTable) else default_dialect()
     write_options = WriteOptions(
         mode=mode,
         partition_by=(partition_by,) if isinstance(partition_by, str) else partition_by,

@@ -143,7 +143,7 @@ def _replaced(location: TableLocation) -> DeltaTable | None:
     """The table that is to be replaced, whose query reads the same version; None if there is none."""
     options = None if location.storage_options is None else dict(location.storage_options)
     try:
-        return DeltaTable(location.uri, storage_options=options)
+        return DeltaTable(location.uri, storage_options=options, dialect="spark")
     except TableNotFoundError:
         return None
 
