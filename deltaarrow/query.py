@@ -1,6 +1,7 @@
 """`QueryBuilder`: SQL of DuckDB over several tables, with the methods that deltalake's has."""
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Self
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from deltaarrow.table import DeltaTable
 
 __all__ = ["QueryBuilder"]
+
+_WHOLE_TABLE = re.compile(
+    r"""\s*select\s+\*\s+from\s+("(?P<quoted>[^"]+)"|(?P<name>\w+))"""
+    r"(\s+(where|order\s+by|limit)\s[^;]*)?\s*;?\s*",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"\b(union|intersect|except|join)\b|--|/\*", re.IGNORECASE)
+"""What may put rows of elsewhere into a result; comments hide it."""
 
 
 class QueryBuilder:
@@ -64,6 +73,9 @@ class QueryBuilder:
     def execute(self, sql: str) -> pa.RecordBatchReader:
         """Run a query, and return its rows as a stream; texts and binaries are views.
 
+        The columns of ``SELECT * FROM t``, also with WHERE, ORDER BY or LIMIT, are NOT NULL where those of
+        the table are, and have their metadata; columns of other queries may be NULL.
+
         Args:
             sql: a query in DuckDB's SQL; times are in UTC.
 
@@ -74,16 +86,43 @@ class QueryBuilder:
         named = {name: each for name, each in self._tables.items() if _may_name(sql, name)}
         with _of_package():
             rows = query_all(named, sql, has_views=True, options=self._options)
-        return pa.RecordBatchReader.from_batches(rows.schema, _read(rows))
+        schema = _schema_of(rows.schema, _shown_table(sql, named))
+        return pa.RecordBatchReader.from_batches(schema, _read(rows, schema))
 
 
 def _may_name(sql: str, table: str) -> bool:
     return '"' in table or table.casefold() in sql.casefold()
 
 
-def _read(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+def _shown_table(sql: str, tables: "Mapping[str, Snapshot]") -> "Snapshot | None":
+    """The table that a query shows with all its columns as they are; None for another query."""
+    found = _WHOLE_TABLE.fullmatch(sql)
+    if found is None or _SEVERAL.search(sql) is not None:
+        return None
+    name = found["quoted"] or found["name"]
+    chosen = [each for known, each in tables.items() if known.casefold() == name.casefold()]
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _schema_of(found: pa.Schema, table: "Snapshot | None") -> pa.Schema:
+    """The schema of a result, with what the table that it shows says of its columns."""
+    if table is None:
+        return found
+    declared = table.schema.to_arrow()
+    if declared.names != found.names:
+        return found
+    return pa.schema(
+        [
+            pa.field(name, kind, field.nullable, field.metadata)
+            for name, kind, field in zip(found.names, found.types, declared, strict=True)
+        ]
+    )
+
+
+def _read(rows: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     with _of_package(), rows:
-        yield from rows
+        for batch in rows:
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,9 @@ _OUT_OF_MEMORY = "Out of Memory Error: "
 
 
 @contextlib.contextmanager
-def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[duckdb.DuckDBPyConnection]":
+def files_cursor(
+    store: Store, *, memory_limit: str | None = None, spill_limit: int | None = None
+) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Yield a cursor whose SQL reads files of `store` by their `Store.location`; it is closed at the end.
 
     Use one cursor per operation: neither threads nor open results may share one. Arrow data is registered on
@@ -28,7 +30,8 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
     table with `quote_identifier`, `quote_literal` and `quote_file`.
 
     With `memory_limit` the cursor has its own database, which spills before the operation exceeds the limit;
-    `set_memory_limit` sets the limit of the other databases.
+    `set_memory_limit` sets the limit of the other databases. With `spill_limit`, what it spills comes to that
+    many bytes at most.
 
     Raises `MemoryLimitError` if DuckDB needs more than the limit, also for operations that cannot spill;
     `StorageError` if it cannot spill, or if the store fails.
@@ -37,7 +40,8 @@ def files_cursor(store: Store, *, memory_limit: str | None = None) -> "Iterator[
         import duckdb
 
     try:
-        with pooled_cursor(_key(store, memory_limit), lambda: _connect(store, memory_limit)) as cursor:
+        key = _key(store, memory_limit, spill_limit)
+        with pooled_cursor(key, lambda: _connect(store, memory_limit, spill_limit)) as cursor:
             yield cursor
     except (duckdb.Error, OSError) as error:
         failure = None if isinstance(error, DeltaError) else _failure(store, memory_limit, str(error))
@@ -62,17 +66,21 @@ def _failure(store: Store, memory_limit: str | None, text: str) -> DeltaError | 
 
 def prepare_files(store: Store) -> None:
     """Prepare DuckDB for `files_cursor` in a thread parallel to the caller."""
-    prepare(_key(store, None), lambda: _connect(store, None))
+    prepare(_key(store), lambda: _connect(store))
 
 
-def _key(store: Store, memory_limit: str | None) -> Hashable:
+def _key(store: Store, memory_limit: str | None = None, spill_limit: int | None = None) -> Hashable:
     # DuckDB knows file systems only by protocol. So stores with different options (credentials, an endpoint)
     # have separate databases; otherwise one could read with the credentials of another.
-    return ("files", store.filesystem_key, memory_limit)
+    return ("files", store.filesystem_key, memory_limit, spill_limit)
 
 
-def _connect(store: Store, memory_limit: str | None) -> "duckdb.DuckDBPyConnection":
+def _connect(
+    store: Store, memory_limit: str | None = None, spill_limit: int | None = None
+) -> "duckdb.DuckDBPyConnection":
     connection = connect(files=True, memory_limit=memory_limit)
+    if spill_limit is not None:
+        connection.execute(f"SET max_temp_directory_size = '{spill_limit}B'")
     filesystem = store.fsspec_filesystem()
     if filesystem is not None:
         connection.register_filesystem(filesystem_for_duckdb(filesystem, store.reaching))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         rename_column as rename_column,
     )
     from deltaarrow.operations.constraints import (
-        add_constraint as add_constraint,
+        add_constraints as add_constraints,
         drop_constraint as drop_constraint,
     )
     from deltaarrow.operations.create import (

@@ -268,7 +268,9 @@ def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions
 
 
 def set_name(snapshot: Snapshot, name: str) -> Alteration:
-    """Plan to set the display name of the table."""
+    """Plan to set the display name of the table. Raises `InvalidTablePropertyError` for an empty text."""
+    if not name:
+        raise InvalidTablePropertyError("the name of a table is a text of at least one character")
     return Alteration(
         operation="UPDATE TABLE METADATA",
         parameters={"metadata_update": orjson.dumps({"name": name}).decode()},

@@ -1,6 +1,9 @@
 """Addition and removal of CHECK constraints, chapter *CHECK Constraints* of the protocol."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+
+import orjson
 
 import deltaarrow.scan as scan
 from deltaarrow.display.near_names import did_you_mean
@@ -13,61 +16,77 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Constraint, count_broken, ensure_columns_unquoted, parse_expression
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
 
-__all__ = ["add_constraint", "drop_constraint"]
+__all__ = ["add_constraints", "drop_constraint"]
 
 
-def add_constraint(
+def add_constraints(
     snapshot: Snapshot,
-    name: str,
-    expression: str,
+    constraints: Mapping[str, str],
     *,
     commit_properties: CommitProperties | None = None,
     hook_properties: PostCommitHookProperties | None = None,
     clock: Clock = system_clock,
 ) -> int:
-    """Add a CHECK constraint to a table and return the committed version.
+    """Add CHECK constraints to a table in one commit and return the committed version.
 
-    Existing rows are read and must satisfy the constraint, so the commit conflicts with concurrent commits
-    that add rows. The table gains the feature ``checkConstraints`` if it lacks it.
+    Existing rows are read and must satisfy each constraint, so the commit conflicts with concurrent commits
+    that add rows. The table gains the feature ``checkConstraints`` if it lacks it. History has the parameters
+    of Spark for one constraint; for several, their names and conditions are lists in JSON.
 
     Args:
         snapshot: the table.
-        name: the name of the constraint, case-insensitive.
-        expression: the condition in Spark SQL.
+        constraints: conditions in Spark SQL by the names of the constraints, which are case-insensitive.
         commit_properties: metadata and options of the commit.
         hook_properties: options of the hooks after the commit.
         clock: the time of the commit.
 
     Raises:
         InvalidTablePropertyError: a constraint of this name exists, or the name is empty.
-        ConstraintViolationError: rows of the table violate the constraint.
+        ConstraintViolationError: rows of the table violate a constraint.
         UnsupportedFeatureError: the expression is not supported, or is not a condition.
         InvalidPredicateError: the expression writes a column name in double quotes, which Spark SQL reads as
             text.
         SchemaMismatchError: the expression names an unknown column.
+        ValueError: there are no constraints.
     """
-    ensure_columns_unquoted(expression, [snapshot.schema])
-    constraint = Constraint(name, parse_expression(expression, snapshot.schema))
-    # delta-spark stores the name in lower case.
-    key = f"{CONSTRAINT_PREFIX}{name.lower()}"
-    if not name:
-        raise InvalidTablePropertyError("the name of the constraint is empty; give a name")
-    if key in snapshot.configuration:
-        raise InvalidTablePropertyError(
-            f"the table already has a constraint {name!r}: {snapshot.configuration[key]}; drop it first"
-            " (Spark: DELTA_CONSTRAINT_ALREADY_EXISTS)"
-        )
+    if not constraints:
+        raise ValueError("there is no constraint to add; give a condition by its name")
+    configuration = dict(snapshot.configuration)
+    added = []
+    for name, expression in constraints.items():
+        added.append(_parsed(snapshot, name, expression))
+        # delta-spark stores the name in lower case.
+        key = f"{CONSTRAINT_PREFIX}{name.lower()}"
+        if key in configuration:
+            raise InvalidTablePropertyError(
+                f"the table already has a constraint {name!r}: {configuration[key]}; drop it first"
+                " (Spark: DELTA_CONSTRAINT_ALREADY_EXISTS)"
+            )
+        configuration[key] = expression
     transaction = begin_transaction(
         snapshot, "ADD CONSTRAINT", commit_properties, hook_properties, clock=clock
     )
-    transaction.parameters = {"name": name, "expr": expression}
-    _ensure_met(transaction, snapshot, constraint)
-    configuration = {**snapshot.configuration, key: expression}
+    names, expressions = list(constraints), list(constraints.values())
+    transaction.parameters = (
+        {"name": names[0], "expr": expressions[0]}
+        if len(names) == 1
+        else {"name": orjson.dumps(names).decode(), "expr": orjson.dumps(expressions).decode()}
+    )
+    for each in added:
+        _ensure_met(transaction, snapshot, each)
     transaction.set_metadata(replace(snapshot.metadata, configuration=configuration))
     protocol = upgraded_protocol(snapshot.protocol, snapshot.schema, configuration, "append")
     if protocol != snapshot.protocol:
         transaction.set_protocol(protocol)
     return transaction.commit()
+
+
+def _parsed(snapshot: Snapshot, name: str, expression: str) -> Constraint:
+    ensure_columns_unquoted(expression, [snapshot.schema])
+    constraint = Constraint(name, parse_expression(expression, snapshot.schema))
+    if not name:
+        raise InvalidTablePropertyError("the name of the constraint is empty; give a name")
+    return constraint
 
 
 def drop_constraint(
@@ -83,7 +102,7 @@ def drop_constraint(
 
     If the constraint does not exist and `raise_if_not_exists` is False, nothing is committed, and the version
     of the snapshot is returned. The feature ``checkConstraints`` stays. The other arguments are those of
-    `add_constraint`.
+    `add_constraints`.
 
     Raises:
         InvalidTablePropertyError: the constraint does not exist.

@@ -34,7 +34,7 @@ _USE = {
     "executeZOrderBy": "optimize.z_order([column, ...])",
     # older releases of deltalake
     "files": "file_uris()",
-    "files_by_partitions": "file_uris(partition_filters)",
+    "files_by_partitions": "file_uris(file_pruning_predicate=filters)",
     "load_version": "load_as_version(version)",
     "load_with_datetime": "load_as_version(time)",
     "pyarrow_schema": "schema().to_arrow()",

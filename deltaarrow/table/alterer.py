@@ -179,9 +179,12 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         """Set the name of the table, which is for display only.
 
         Args:
-            name: the name.
+            name: the name, which may not be empty.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
+
+        Raises:
+            InvalidTablePropertyError: the name is empty.
         """
         alteration = operations.set_name(self.table.snapshot, name)
         self._commit(alteration, commit_properties, post_commithook_properties)
@@ -255,17 +258,17 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         commit_properties: CommitProperties | None = None,
         post_commithook_properties: PostCommitHookProperties | None = None,
     ) -> None:
-        """Add a CHECK constraint, which all present and future rows must satisfy.
+        """Add CHECK constraints, which all present and future rows must satisfy, in one commit.
 
         Args:
-            constraints: one condition, by the name of the constraint, in the SQL of the table's `dialect`;
-                the table stores Spark SQL.
+            constraints: conditions by the names of the constraints, in the SQL of the table's `dialect`; the
+                table stores Spark SQL.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
         Raises:
-            ValueError: `constraints` does not hold exactly one constraint.
-            ConstraintViolationError: a row of the table violates the constraint.
+            ValueError: `constraints` is empty.
+            ConstraintViolationError: a row of the table violates a constraint.
             InvalidTablePropertyError: a constraint of this name exists.
             UnsupportedFeatureError: the condition uses SQL that is not supported.
 
@@ -279,15 +282,10 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         named: object = constraints
         if not isinstance(named, Mapping):
             raise TypeError(f"a constraint has a name: write {{'name': {named!r}}}")
-        if len(constraints) != 1:
-            raise ValueError(
-                f"add_constraint adds one constraint per call, not {len(constraints)}; call it once for each"
-            )
-        ((name, expression),) = constraints.items()
-        operations.add_constraint(
+        dialect = self.table.dialect
+        operations.add_constraints(
             self.table.snapshot,
-            name,
-            spark_text(expression, self.table.dialect),
+            {name: spark_text(expression, dialect) for name, expression in constraints.items()},
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
         )

@@ -4,6 +4,7 @@ A filter is SQL text with Spark's semantics, tuples with ``deltalake``'s semanti
 with pyarrow's semantics.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -28,6 +29,7 @@ __all__ = [
     "partition_predicate",
     "row_condition",
     "table_conditions",
+    "warn_of_filters",
 ]
 
 
@@ -122,6 +124,20 @@ def table_conditions(
             f" not {type_name(filters)}"
         )
     return tuple(found)
+
+
+def warn_of_filters(
+    name: str, filters: object, pruning: object = None, *, instead: str = "file_pruning_predicate"
+) -> None:
+    """Warn the caller of a method of an argument that ``deltalake`` deprecates, if it is given.
+
+    Raises `ValueError` if `pruning`, the argument to use, is given too.
+    """
+    if filters is None:
+        return
+    if pruning is not None:
+        raise ValueError(f"`{name}` is deprecated: give `{instead}` alone, with both conditions in it")
+    warnings.warn(f"`{name}` is deprecated; use `{instead}`", DeprecationWarning, stacklevel=3)
 
 
 def _is_expression(given: object) -> "TypeGuard[pc.Expression]":

@@ -23,6 +23,7 @@ from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
+from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store
@@ -33,6 +34,7 @@ from deltaarrow.table.conditions import (
     partition_predicate,
     row_condition,
     table_conditions,
+    warn_of_filters,
 )
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.describe import (
@@ -40,6 +42,7 @@ from deltaarrow.table.describe import (
     Metadata,
     ProtocolVersions,
     add_actions,
+    describe_commits,
     describe_detail,
     describe_metadata,
     describe_protocol,
@@ -365,7 +368,8 @@ class DeltaTable(TellingNames):
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the `commitInfo` of each commit with its `version`, newest first.
 
-        `timestamp` is in milliseconds since the epoch.
+        `timestamp` is in milliseconds since the epoch. The values of `operationParameters` are texts, as in
+        Spark's ``DESCRIBE HISTORY``.
 
         Args:
             limit: the largest number of commits to return; None returns every commit in the log.
@@ -387,7 +391,7 @@ class DeltaTable(TellingNames):
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}; give 0 or a larger number of commits, or None for all")
         times = self._snapshot.commit_times()
-        return read_commit_infos(self._store, self.version(), limit, times.in_commit_since)
+        return describe_commits(read_commit_infos(self._store, self.version(), limit, times.in_commit_since))
 
     def detail(self) -> dict[str, Any]:
         """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
@@ -406,20 +410,22 @@ class DeltaTable(TellingNames):
         """Return the distinct partition values, spelled as in the log.
 
         Args:
-            partition_filters: ``(column, operator, value)`` tuples; as `file_pruning_predicate`.
-            file_pruning_predicate: SQL text or tuples on any columns; only partitions with a file that may
-                hold matching rows are returned.
+            partition_filters: deprecated, as in ``deltalake``: tuples, as `file_pruning_predicate`.
+            file_pruning_predicate: SQL text or ``(column, operator, value)`` tuples on any columns; only
+                partitions with a file that may hold matching rows are returned.
 
         Raises:
             InvalidPredicateError: a condition cannot be parsed or names an unknown column.
+            ValueError: both arguments are given.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import write_deltalake
         >>> folder = tempfile.mkdtemp()
         >>> _ = write_deltalake(folder, pa.table({"id": [1, 2], "day": [7, 8]}), partition_by="day")
-        >>> DeltaTable(folder).partitions([("day", ">", 7)])
+        >>> DeltaTable(folder).partitions(file_pruning_predicate=[("day", ">", 7)])
         [{'day': '8'}]
         """
+        warn_of_filters("partition_filters", partition_filters, file_pruning_predicate)
         predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate, self._dialect)
         return list_partitions(self._snapshot, predicate)
 
@@ -436,12 +442,13 @@ class DeltaTable(TellingNames):
         `to_pyarrow_dataset`.
 
         Args:
-            partition_filters: ``(column, operator, value)`` tuples; as `file_pruning_predicate`.
-            file_pruning_predicate: SQL text or tuples on any columns.
+            partition_filters: deprecated, as in ``deltalake``: tuples, as `file_pruning_predicate`.
+            file_pruning_predicate: SQL text or ``(column, operator, value)`` tuples on any columns.
 
         Raises:
             InvalidPredicateError: as for `partitions`.
         """
+        warn_of_filters("partition_filters", partition_filters, file_pruning_predicate)
         predicate = file_predicate(self._snapshot, partition_filters, file_pruning_predicate, self._dialect)
         return scan.list_file_uris(self._snapshot, predicate)
 
@@ -449,7 +456,8 @@ class DeltaTable(TellingNames):
         """Return the live files with their statistics and partition values.
 
         The columns are ``path``, ``size_bytes``, ``modification_time`` (milliseconds since the epoch) and
-        ``num_records``, then the structs ``null_count``, ``min``, ``max`` and ``partition``.
+        ``num_records``, then the structs ``null_count``, ``min``, ``max`` and ``partition``, whose values have
+        the types of the columns.
 
         Args:
             flatten: whether each field of a struct becomes a column such as ``min.id``.
@@ -491,7 +499,7 @@ class DeltaTable(TellingNames):
         """Return the table as a `pyarrow.dataset.Dataset`, pinned to the open version.
 
         Args:
-            partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
+            partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match.
             filesystem: not supported; `storage_options` configure the store.
             parquet_read_options: accepted for ``deltalake``, with ``coerce_int96_timestamp_unit``: timestamps
                 are always read as microseconds. Other options are not supported.
@@ -504,6 +512,7 @@ class DeltaTable(TellingNames):
         Raises:
             InvalidPredicateError: as for `partitions`.
             UnsupportedFeatureError: an argument is not supported.
+            ValueError: both `partitions` and `file_pruning_predicate` are given.
 
         >>> import tempfile, pyarrow as pa
         >>> import pyarrow.compute as pc
@@ -513,6 +522,7 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).to_pyarrow_dataset().count_rows(filter=pc.field("id") > 1)
         2
         """
+        warn_of_filters("partitions", partitions, file_pruning_predicate)
         ensure_read_options(parquet_read_options)
         _refuse_arguments({"filesystem": filesystem})
         _refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
@@ -532,7 +542,8 @@ class DeltaTable(TellingNames):
         """Return rows as a `pyarrow.Table`.
 
         Args:
-            partitions: ``(column, operator, value)`` tuples on partition columns that rows must match.
+            partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match;
+                use `filters`.
             columns: the names of the columns, in the order of the result; all columns if None.
             filesystem: not supported; `storage_options` configure the store.
             filters: the condition that rows must match, in one of three notations: SQL text with Spark's
@@ -553,6 +564,17 @@ class DeltaTable(TellingNames):
         >>> DeltaTable(folder).to_pyarrow_table(columns=["name"], filters="id > 1").to_pydict()
         {'name': ['b']}
         """
+        warn_of_filters("partitions", partitions, instead="filters")
+        return self._read(partitions, columns, filesystem, filters, dialect)
+
+    def _read(
+        self,
+        partitions: "Filters | None",
+        columns: list[str] | None,
+        filesystem: None,
+        filters: "str | Filters | pc.Expression | None",
+        dialect: str | None,
+    ) -> pa.Table:
         _refuse_arguments({"filesystem": filesystem})
         given: object = columns
         if not isinstance(given, list | tuple | None):
@@ -610,8 +632,9 @@ class DeltaTable(TellingNames):
             MissingDependencyError: pandas is not installed.
             InvalidPredicateError, TypeError, UnsupportedFeatureError: as for `to_pyarrow_table`.
         """
+        warn_of_filters("partitions", partitions, instead="filters")
         require("pandas")
-        table = self.to_pyarrow_table(partitions, columns, filesystem, filters, dialect=dialect)
+        table = self._read(partitions, columns, filesystem, filters, dialect)
         return table.to_pandas(types_mapper=types_mapper)
 
     def to_polars(self) -> "pl.LazyFrame":
@@ -898,7 +921,8 @@ class DeltaTable(TellingNames):
             writer_properties: Parquet settings of the written files.
             streamed_exec: accepted for ``deltalake`` and ignored; sources are always streamed.
             max_spill_size: `memory_limit` in bytes, under the name of ``deltalake``.
-            max_temp_directory_size: not supported.
+            max_temp_directory_size: bytes of temporary files of the join at most; as many as it takes if
+                None.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
             memory_limit: the memory that the join may use before it spills to disk, as for `delete`.
@@ -918,7 +942,7 @@ class DeltaTable(TellingNames):
         >>> sorted(table.to_pyarrow_table().column("name").to_pylist())
         ['B', 'C', 'a']
         """
-        _refuse_arguments({"max_temp_directory_size": max_temp_directory_size})
+        ensure_sizes(max_spill_size=max_spill_size, max_temp_directory_size=max_temp_directory_size)
         if memory_limit is None and max_spill_size is not None:
             memory_limit = f"{max_spill_size}B"
         merger: TableMerger = _load("TableMerger")(
@@ -934,6 +958,7 @@ class DeltaTable(TellingNames):
             post_commithook_properties,
             dialect=dialect or self._dialect,
             tries=not error_on_type_mismatch,
+            spill_limit=max_temp_directory_size,
         )
         return merger
 

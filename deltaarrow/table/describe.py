@@ -7,10 +7,12 @@ form of Spark's ``DESCRIBE DETAIL``.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
 import pyarrow as pa
 
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
+from deltaarrow.partitions import parse_partition_values
 from deltaarrow.schema import PrimitiveType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
 
@@ -22,9 +24,11 @@ __all__ = [
     "Metadata",
     "ProtocolVersions",
     "add_actions",
+    "describe_commits",
     "describe_detail",
     "describe_metadata",
     "describe_protocol",
+    "json_text",
     "list_partitions",
     "partition_texts",
 ]
@@ -85,6 +89,19 @@ def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
     )
 
 
+def json_text(value: object) -> str | None:
+    """A text as it is, and any other value in JSON, as in the log."""
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def describe_commits(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return `commitInfo` objects with the values of `operationParameters` as texts, as Spark shows them."""
+    for info in infos:
+        if isinstance(parameters := info.get("operationParameters"), dict):
+            info["operationParameters"] = {name: json_text(value) for name, value in parameters.items()}
+    return infos
+
+
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
     """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
@@ -114,7 +131,8 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
     """Return the live files with their statistics and partition values, under the names of ``deltalake``.
 
     Columns: `path`, `size_bytes`, `modification_time` (milliseconds since the epoch), `num_records`, then the
-    structs `null_count`, `min`, `max` and `partition`, or with `flatten` columns such as `min.id`. A column
+    structs `null_count`, `min`, `max` and `partition` (values of the types of the columns), or with `flatten`
+    columns such as `min.id`. A column
     for which the table collects no statistics, and no file has any, is not in the structs.
     """
     files = snapshot.files(columns=["path", "size", "modification_time", "stats", "partition_values"])
@@ -137,7 +155,10 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
         group: {name: values for name, values in members.items() if name in collected or _has_values(values)}
         for group, members in groups.items()
     }
-    groups["partition"] = partition_texts(snapshot, files)
+    groups["partition"] = {
+        name: _partition_values(snapshot, name, texts)
+        for name, texts in partition_texts(snapshot, files).items()
+    }
     for group, members in groups.items():
         if flatten:
             for name, values in members.items():
@@ -208,6 +229,13 @@ def partition_texts(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.Chunked
     values = files.column("partition_values")
     physical = {field.name: physical_name(field, snapshot.mapping_mode) for field in snapshot.schema.fields}
     return {column: pc.map_lookup(values, physical[column], "first") for column in snapshot.partition_columns}
+
+
+def _partition_values(snapshot: Snapshot, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a partition column, given their texts in the log."""
+    kind = snapshot.schema.field(column).type
+    assert isinstance(kind, PrimitiveType)  # so says the protocol, and so does `Snapshot`
+    return pa.chunked_array([parse_partition_values(texts, kind, column)])
 
 
 def list_partitions(snapshot: Snapshot, predicate: "Predicate | None" = None) -> list[dict[str, str | None]]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +27,7 @@ from deltaarrow.schema.keys import COMMENT_KEY, DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import statistics_columns
 from deltaarrow.table.absent_names import TellingNames
-from deltaarrow.table.describe import partition_texts
+from deltaarrow.table.describe import json_text, partition_texts
 
 __all__ = ["TableInspector"]
 
@@ -234,9 +233,9 @@ class TableInspector(TellingNames):
                         "path": render_path(inner),
                         "type": _kind(field.type),
                         "nullable": field.nullable,
-                        "comment": _text(field.metadata.get(COMMENT_KEY)),
-                        "default": _text(field.metadata.get(DEFAULT_KEY)),
-                        "generated": _text(field.metadata.get(GENERATION_KEY)),
+                        "comment": json_text(field.metadata.get(COMMENT_KEY)),
+                        "default": json_text(field.metadata.get(DEFAULT_KEY)),
+                        "generated": json_text(field.metadata.get(GENERATION_KEY)),
                         "physical_path": render_path(stored),
                         "field_id": field_id(field),
                         "is_partition": len(inner) == 1 and field.name in self._snapshot.partition_columns,
@@ -287,18 +286,13 @@ def _kind(data_type: DataType) -> str:
     return "struct"
 
 
-def _text(value: object) -> str | None:
-    """A text as it is, and any other value in JSON, as in the log."""
-    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
-
-
 def _plain(value: object, kind: pa.DataType) -> object:
     """Return what a commit recorded as a value of the type, or None if it is something else."""
     if pa.types.is_map(kind):
         pairs = value.items() if isinstance(value, dict) else ()
-        return None if value is None else [(str(name), _text(each)) for name, each in pairs]
+        return None if value is None else [(str(name), json_text(each)) for name, each in pairs]
     if pa.types.is_string(kind):
-        return _text(value)
+        return json_text(value)
     if pa.types.is_boolean(kind):
         return value if isinstance(value, bool) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None

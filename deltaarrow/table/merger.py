@@ -1,7 +1,7 @@
 """`TableMerger`: the result of ``table.merge(...)``, with the names and semantics of ``deltalake``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import deltaarrow.operations as operations
@@ -42,6 +42,7 @@ class TableMerger(TellingNames):
             the source is the table.
         dialect: the SQL of the expressions; see `DeltaTable`.
         tries: whether a value that does not fit the type of its column becomes NULL.
+        spill_limit: the bytes that the join may spill to disk at most; as many as it takes if None.
 
     >>> import tempfile, pyarrow as pa
     >>> from deltaarrow import DeltaTable, write_deltalake
@@ -70,6 +71,7 @@ class TableMerger(TellingNames):
     reads_table: bool = False
     dialect: str = "spark"
     tries: bool = False
+    spill_limit: int | None = None
 
     def _add(
         self,
@@ -175,7 +177,7 @@ class TableMerger(TellingNames):
         return (source.store.uri, source.version) == (target.store.uri, target.version)
 
     def _operation(self, statement: MergeStatement) -> "operations.RowOperation":
-        return operations.RowOperation.begin(
+        operation = operations.RowOperation.begin(
             self.table.snapshot,
             "MERGE",
             writer_properties=self.writer_properties,
@@ -184,6 +186,7 @@ class TableMerger(TellingNames):
             memory_limit=self.memory_limit,
             only_adds=statement.only_inserts,
         )
+        return replace(operation, spill_limit=self.spill_limit)
 
     def execute(self) -> dict[str, Any]:
         """Run the merge and commit it.

@@ -9,6 +9,7 @@ import deltaarrow.operations.optimize as optimize
 from deltaarrow.compute import memory_bytes
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.spark_sql import spark_text
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.conditions import table_conditions
@@ -92,10 +93,7 @@ def sort_limits(
 
     Raises `ValueError` for a size that is none.
     """
-    sizes = {"max_spill_size": max_spill_size, "max_temp_directory_size": max_temp_directory_size}
-    for name, size in sizes.items():
-        if size is not None and (type(size) is not int or size < 1):
-            raise ValueError(f"{name} must be a whole number of at least 1, not {size!r}")
+    ensure_sizes(max_spill_size=max_spill_size, max_temp_directory_size=max_temp_directory_size)
     memory = [] if max_spill_size is None else [max_spill_size]
     if memory_limit is not None:
         memory.append(max(1, memory_bytes(memory_limit) // 2))

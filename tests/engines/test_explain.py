@@ -383,7 +383,7 @@ def test_nothing_of_a_table_reaches_the_terminal(tmp_path):
 def test_arguments_are_those_of_a_scan(path):
     table = deltaarrow.DeltaTable(path)
     assert table.explain([("id", ">", 35)], partitions=[("day", "=", "2026-01-03")]).left_files == 2
-    pruned = table.to_pyarrow_dataset([("day", "=", "2026-01-03")], file_pruning_predicate="id > 35")
+    pruned = table.to_pyarrow_dataset(file_pruning_predicate="id > 35 AND day = '2026-01-03'")
     assert pruned.explain().left_files == 2
     with pytest.raises(deltaarrow.DeltaError, match="nowhere"):
         table.explain("nowhere = 1")

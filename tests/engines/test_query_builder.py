@@ -72,3 +72,30 @@ def test_settings_are_those_of_duckdb():
         da.QueryBuilder({"datafusion.execution.batch_size": "1"})
     with pytest.raises(DeltaError, match="no_such_setting"):
         da.QueryBuilder({"no_such_setting": "1"})
+
+
+def test_a_table_that_is_shown_as_it_is_has_its_schema(tmp_path):
+    schema = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), pa.field("t", pa.int64(), metadata={"unit": "s"})]
+    )
+    table = da.DeltaTable.create(tmp_path, schema)
+    da.write_deltalake(table, pa.table({"id": [2, 1], "t": [None, 5]}, schema), mode="append")
+    queries = da.QueryBuilder().register("t", table).register("Odd name", table)
+    for query in (
+        "select * from t",
+        "SELECT *\nFROM T where id > 0 ORDER BY id, t limit 9;",
+        'select * from "odd NAME"',
+    ):
+        found = queries.execute(query).read_all()
+        assert found.schema.equals(schema, check_metadata=True), query
+        assert sorted(found["id"].to_pylist()) == [1, 2]
+    for query in (
+        "select * from t union all select null, 1",
+        "select * from t left join t as u on t.id = u.t",
+        "select * from (select null::bigint as id, t from t)",
+        "select * from t -- where\n union all select null, 1",
+        "select * from t, t as u",
+        "select id from t",
+        "from t",
+    ):
+        assert queries.execute(query).schema.field(0).nullable, query

@@ -75,6 +75,9 @@ def test_the_comment_is_the_description(table):
 def test_a_name_is_given(table):
     table.alter.set_table_name("orders")
     assert table.metadata().name == "orders"
+    refused(
+        table, InvalidTablePropertyError, "at least one character", lambda alter: alter.set_table_name("")
+    )
 
 
 def test_unknown_names_are_kept_where_that_is_wished(table):
@@ -280,15 +283,31 @@ def test_column_mapping_keeps_the_names_that_files_have(table):
 
 
 @pytest.mark.feature("checkConstraints")
-def test_constraints_are_added_one_at_a_time_and_dropped(table):
+def test_constraints_are_added_together_or_not_at_all(table):
     da.write_deltalake(table.table_uri, pa.table({"id": [1], "p": ["a"]}), mode="append")
     table.update_incremental()
-    refused(
-        table,
-        ValueError,
-        "one constraint",
-        lambda alter: alter.add_constraint({"a": "id > 0", "b": "id > 1"}),
-    )
+    refused(table, ValueError, "no constraint to add", lambda alter: alter.add_constraint({}))
+    both = {"low": "id > 0", "high": "id > 1"}
+    refused(table, da.ConstraintViolationError, "high", lambda alter: alter.add_constraint(both))
+    twice = {"low": "id > 0", "LOW": "id > -1"}
+    refused(table, InvalidTablePropertyError, "already has", lambda alter: alter.add_constraint(twice))
+    before = table.version()
+    table.alter.add_constraint({"low": "id > 0", "high": "id < 9"})
+    assert table.version() == before + 1
+    assert table.metadata().configuration == {
+        "delta.constraints.low": "id > 0",
+        "delta.constraints.high": "id < 9",
+    }
+    (commit,) = table.history(1)
+    assert commit["operationParameters"] == {"name": '["low","high"]', "expr": '["id > 0","id < 9"]'}
+    for wrong in (0, 9):
+        with pytest.raises(da.ConstraintViolationError):
+            da.write_deltalake(table, pa.table({"id": [wrong], "p": ["a"]}), mode="append")
+
+
+def test_constraints_are_added_and_dropped(table):
+    da.write_deltalake(table.table_uri, pa.table({"id": [1], "p": ["a"]}), mode="append")
+    table.update_incremental()
     refused(table, da.ConstraintViolationError, "1 row", lambda alter: alter.add_constraint({"a": "id > 1"}))
     table.alter.add_constraint({"a": "id > 0"})
     assert protocol(table) == (1, 3, None, None)

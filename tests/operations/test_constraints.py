@@ -11,7 +11,7 @@ from deltaarrow.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
-from deltaarrow.operations import add_constraint, drop_constraint
+from deltaarrow.operations import add_constraints, drop_constraint
 from tests.support.commits import commit
 
 pytestmark = pytest.mark.feature("checkConstraints")
@@ -32,8 +32,8 @@ def snapshot(path):
 def test_a_constraint_is_added_and_dropped(table):
     properties = CommitProperties(custom_metadata={"by": "me"})
     clock = lambda: 1500  # noqa: E731
-    version = add_constraint(
-        snapshot(table), "Small", "id IS NULL OR id < 9", commit_properties=properties, clock=clock
+    version = add_constraints(
+        snapshot(table), {"Small": "id IS NULL OR id < 9"}, commit_properties=properties, clock=clock
     )
     assert version == 1
     info = commit(table, 1)[0]["commitInfo"]
@@ -59,19 +59,19 @@ def test_a_constraint_is_added_and_dropped(table):
 )
 def test_rows_that_are_there_have_to_meet_it(table, expression, broken):
     with pytest.raises(ConstraintViolationError, match=rf"constraint c .* is violated by {broken} rows of"):
-        add_constraint(snapshot(table), "c", expression)
+        add_constraints(snapshot(table), {"c": expression})
     assert snapshot(table).version == 0
 
 
 def test_deleted_rows_need_not_meet_it(tmp_path):
     write_deltalake(tmp_path, ROWS, configuration={"delta.enableDeletionVectors": "true"})
     write_deltalake(tmp_path, ROWS.slice(0, 0), mode="overwrite", predicate="id = 2")
-    assert add_constraint(snapshot(tmp_path), "c", "id IS DISTINCT FROM 2") == 2
+    assert add_constraints(snapshot(tmp_path), {"c": "id IS DISTINCT FROM 2"}) == 2
 
 
 def test_an_empty_table_meets_everything(tmp_path):
     DeltaTable.create(tmp_path, ROWS.schema)
-    assert add_constraint(snapshot(tmp_path), "c", "1 > 2") == 1
+    assert add_constraints(snapshot(tmp_path), {"c": "1 > 2"}) == 1
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_an_empty_table_meets_everything(tmp_path):
     ],
 )
 def test_what_is_no_constraint_is_refused(table, name, expression, error, message):
-    add_constraint(snapshot(table), "known", "true")
+    add_constraints(snapshot(table), {"known": "true"})
     with pytest.raises(error, match=message):
-        add_constraint(snapshot(table), name, expression)
+        add_constraints(snapshot(table), {name: expression})
     assert snapshot(table).version == 1
 
 
@@ -110,5 +110,5 @@ def test_rows_that_come_in_the_meantime_are_a_conflict(table):
     before = snapshot(table)
     write_deltalake(table, pa.table({"id": [9]}), mode="append")
     with pytest.raises(ConcurrentAppendException):
-        add_constraint(before, "c", "id < 9 OR id IS NULL")
+        add_constraints(before, {"c": "id < 9 OR id IS NULL"})
     assert "delta.constraints.c" not in snapshot(table).configuration

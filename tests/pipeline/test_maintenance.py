@@ -110,7 +110,7 @@ def test_reorg_purges_what_was_deleted(tmp_path):
     assert (report.operation, report.metrics["numDeletionVectorsRemoved"]) == ("REORG", 1)
     assert run(f"REORG TABLE delta.`{tmp_path}` APPLY (PURGE)").metrics["numDeletionVectorsRemoved"] == 1
     assert run(f"REORG TABLE delta.`{tmp_path}` APPLY (PURGE)").is_idle
-    assert DeltaTable(tmp_path).history(1)[0]["operationParameters"]["applyPurge"] is True
+    assert DeltaTable(tmp_path).history(1)[0]["operationParameters"]["applyPurge"] == "true"
 
 
 def test_reorg_upgrades_to_the_rules_of_iceberg(tmp_path):

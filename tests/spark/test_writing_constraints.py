@@ -10,7 +10,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import bind, from_filters
-from deltaarrow.operations import add_constraint, drop_constraint
+from deltaarrow.operations import add_constraints, drop_constraint
 from deltaarrow.schema import Field, Schema, StructType
 from tests.support.commits import commit, comparable
 from tests.support.nested_defaults import ACCEPTED, REFUSED, sql_type
@@ -89,7 +89,7 @@ def test_what_we_write_is_what_spark_writes(spark, tables):
     spark_writes(spark, theirs, explicit)
     da.write_deltalake(ours, explicit, mode="append")
     spark.sql(f"ALTER TABLE {delta_table(theirs)} ADD CONSTRAINT Small CHECK (id < 100)")
-    add_constraint(da.DeltaTable(ours).snapshot, "Small", "id < 100")
+    add_constraints(da.DeltaTable(ours).snapshot, {"Small": "id < 100"})
     merged = rows((4, 2), new=pa.array(["x"]))
     spark_writes(spark, theirs, merged, mergeSchema="true")
     da.write_deltalake(ours, merged, mode="append", schema_mode="merge")
@@ -158,7 +158,7 @@ def test_whoever_breaks_a_rule_is_refused(spark, tables):
     with pytest.raises(Exception, match="violate the new CHECK constraint"):
         spark.sql(f"ALTER TABLE {delta_table(theirs)} ADD CONSTRAINT more CHECK (id > 1)")
     with pytest.raises(ConstraintViolationError, match=r"constraint more .* is violated by 1 row of"):
-        add_constraint(da.DeltaTable(theirs).snapshot, "more", "id > 1")
+        add_constraints(da.DeltaTable(theirs).snapshot, {"more": "id > 1"})
     assert delta_log_files(theirs, "*.json") == before[0]
 
 
@@ -167,7 +167,7 @@ def test_invariants_of_spark_and_the_protocol_of_a_constraint_on_an_old_table(sp
     for path in (ours, theirs):
         spark.sql(f"CREATE TABLE {delta_table(path)} (a INT) USING delta")
     spark.sql(f"ALTER TABLE {delta_table(theirs)} ADD CONSTRAINT few CHECK (a < 9)")
-    add_constraint(da.DeltaTable(ours).snapshot, "few", "a < 9")
+    add_constraints(da.DeltaTable(ours).snapshot, {"few": "a < 9"})
     assert comparable(commit(ours, 1)) == comparable(commit(theirs, 1))
     from pyspark.sql.types import IntegerType, StructField, StructType as SparkStruct
 

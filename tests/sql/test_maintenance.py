@@ -142,7 +142,7 @@ def test_restore_returns_sparks_columns(con, lake, dialect):
         "restored_files_size",
     ]
     assert (row["num_of_files_after_restore"], row["num_removed_files"]) == (2, 4)
-    assert last(lake)["operationParameters"]["version"] == 0
+    assert last(lake)["operationParameters"]["version"] == "0"
     newest = DeltaTable(f"{lake}/t").version()
     same = con.sql(f"RESTORE lake.t VERSION AS OF {newest}", dialect=dialect)
     assert (same.num_rows, same.schema) == (0, result.schema)

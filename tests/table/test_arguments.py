@@ -24,7 +24,8 @@ def table(tmp_path):
 def test_filters_are_sql_tuples_or_an_expression(table, filters):
     assert sorted(table.to_pyarrow_table(filters=filters)["id"].to_pylist()) == [3, 4]
     assert sorted(table.to_pandas(filters=filters)["id"]) == [3, 4]
-    found = table.to_pyarrow_table(partitions=[("p", "=", "a")], filters=filters)
+    with pytest.warns(DeprecationWarning, match="use `filters`"):
+        found = table.to_pyarrow_table(partitions=[("p", "=", "a")], filters=filters)
     assert found.num_rows == 0
 
 
@@ -40,8 +41,26 @@ def test_other_filters_are_refused(table, filters):
             read(filters=filters)
     with pytest.raises(TypeError, match=r"SQL text or .* tuples, not "):
         table.file_uris(file_pruning_predicate=filters)
-    with pytest.raises(TypeError, match=r"SQL text or .* tuples, not "):
+    with pytest.warns(DeprecationWarning), pytest.raises(TypeError, match=r"SQL text or .* tuples, not "):
         table.to_pyarrow_table(partitions=filters)
+
+
+def test_the_filters_that_deltalake_deprecates_warn_their_caller(table):
+    wanted = [("p", "=", "a")]
+    for read in (table.to_pyarrow_table, table.to_pandas):
+        with pytest.warns(DeprecationWarning, match="use `filters`") as caught:
+            assert len(read(partitions=wanted)) == 2
+        assert [each.filename for each in caught] == [__file__]
+    for call, name in (
+        (table.to_pyarrow_dataset, "partitions"),
+        (table.file_uris, "partition_filters"),
+        (table.partitions, "partition_filters"),
+    ):
+        with pytest.warns(DeprecationWarning, match=f"`{name}` .* use `file_pruning_predicate`") as caught:
+            call(wanted)
+        assert [each.filename for each in caught] == [__file__]
+        with pytest.raises(ValueError, match=f"`{name}` is deprecated"):
+            call(wanted, file_pruning_predicate="id = 1")
 
 
 @pytest.mark.parametrize("columns", ["id", b"id", 3])

@@ -1,3 +1,4 @@
+import datetime
 import pickle
 
 import deltalake
@@ -57,23 +58,46 @@ def test_add_actions_have_logical_names_where_columns_are_mapped(tmp_path):
     assert row["partition"] == {"p": "a"}
 
 
+def test_partition_values_of_files_have_the_types_of_the_columns(tmp_path):
+    day = datetime.date(2024, 2, 29)
+    rows = pa.table({"day": [day, None], "n": pa.array([7, 8], pa.int16()), "id": [1, 2]})
+    write_deltalake(tmp_path, rows, partition_by=["day", "n"])
+    table = DeltaTable(tmp_path)
+    found = table.get_add_actions()["partition"]
+    assert found.type == pa.struct([("day", pa.date32()), ("n", pa.int16())])
+    assert sorted(found.to_pylist(), key=str) == [{"day": None, "n": 8}, {"day": day, "n": 7}]
+    flat = table.get_add_actions(flatten=True)
+    assert flat.schema.field("partition.day").type == pa.date32()
+    assert sorted(table.partitions(), key=str)[0] == {"day": "2024-02-29", "n": "7"}
+
+
+def test_parameters_in_history_are_texts_as_in_spark(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    write_deltalake(tmp_path, pa.table({"id": [2]}), mode="overwrite")
+    table = DeltaTable(tmp_path)
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    ended, started = table.history(2)
+    assert ended["operationParameters"] == {"status": "COMPLETED"}
+    assert started["operationParameters"]["retentionCheckEnabled"] == "false"
+    assert started["operationParameters"]["defaultRetentionMillis"] == "604800000"
+
+
 def test_partitions_and_files_may_be_filtered(path):
     table = DeltaTable(path)
     assert sorted(table.partitions(), key=str) == [{"p": "a"}, {"p": "b/c"}, {"p": None}]
-    assert table.partitions([("p", "=", "b/c")]) == [{"p": "b/c"}]
-    (uri,) = table.file_uris([("p", "=", "b/c")])
+    assert table.partitions(file_pruning_predicate=[("p", "=", "b/c")]) == [{"p": "b/c"}]
+    (uri,) = table.file_uris(file_pruning_predicate=[("p", "=", "b/c")])
     assert uri.startswith(str(path)) and "p=b%2Fc" in uri
     assert len(table.file_uris()) == 3
     assert len(table.file_uris(file_pruning_predicate="id >= 2 AND p = 'a'")) == 1
     assert len(table.file_uris(file_pruning_predicate=[("id", ">", 100)])) <= 1  # a file of NULLs may stay
-    assert table.file_uris([("id", ">", 1)]) == table.file_uris(file_pruning_predicate=[("id", ">", 1)])
     with pytest.raises(InvalidPredicateError, match="idd"):
-        table.file_uris([("idd", "=", 1)])
+        table.file_uris(file_pruning_predicate=[("idd", "=", 1)])
 
 
 def test_tables_may_be_filtered_by_tuples_and_expressions(path):
     table = DeltaTable(path)
-    assert table.to_pyarrow_table(partitions=[("p", "=", "a")])["id"].to_pylist() == [1, 2]
+    assert table.to_pyarrow_table(filters=[("p", "=", "a")])["id"].to_pylist() == [1, 2]
     assert table.to_pyarrow_table(filters=[("id", ">", 1), ("p", "in", ["a"])])["id"].to_pylist() == [2]
     either = [[("id", "=", 1)], [("id", "=", 3)]]
     assert sorted(table.to_pyarrow_table(filters=either)["id"].to_pylist()) == [1, 3]

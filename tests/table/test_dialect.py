@@ -5,7 +5,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow import DeltaTable, connect, set_default_dialect, write_deltalake
 from deltaarrow.errors import InvalidPredicateError
 
 ROWS = pa.table({"id": [1, 2, 3], "Product.Id": ["x-1", "x-2", r"C:\x"], "open": [True, False, True]})
@@ -69,3 +69,28 @@ def test_a_constraint_is_stored_in_spark_sql(table):
 def test_an_unknown_dialect_is_refused(tmp_path):
     with pytest.raises(ValueError, match="spark, deltalake"):
         DeltaTable(tmp_path, dialect="datafusion")
+
+
+def test_a_script_chooses_its_dialect_once(tmp_path):
+    write_deltalake(tmp_path / "before", ROWS)
+    before = DeltaTable(tmp_path / "before")
+    set_default_dialect("deltalake")
+    try:
+        made = DeltaTable.create(tmp_path / "t", ROWS.schema)
+        write_deltalake(tmp_path / "t", ROWS, mode="append")
+        write_deltalake(tmp_path / "t", ROWS.slice(1), mode="overwrite", predicate='"id" > 1')
+        table = DeltaTable(tmp_path / "t")
+        assert (made.dialect, table.dialect, pickle.loads(pickle.dumps(table)).dialect) == ("deltalake",) * 3
+        assert table.scan(["id"], "\"Product.Id\" = 'x-1'").read_all()["id"].to_pylist() == [1]
+        assert table.delete("\"Product.Id\" = 'x-1'")["num_deleted_rows"] == 1
+        assert (before.dialect, DeltaTable(tmp_path / "t", dialect="spark").dialect) == ("spark", "spark")
+        with connect(dialect="spark") as connection:
+            connection.sql(f'DELETE FROM delta.`{tmp_path}/before` WHERE `Product.Id` = "x-2"')
+            connection.sql(f'INSERT INTO delta.`{tmp_path}/before` REPLACE WHERE id > 9 SELECT 10, "y", true')
+        with pytest.raises(ValueError, match="unknown dialect"):
+            set_default_dialect("datafusion")
+    finally:
+        set_default_dialect()
+    assert DeltaTable(tmp_path / "t").dialect == "spark"
+    before.update_incremental()
+    assert sorted(before.to_pyarrow_table()["id"].to_pylist()) == [1, 3, 10]

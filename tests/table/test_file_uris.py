@@ -42,7 +42,7 @@ def test_the_files_of_the_dataset_are_warned_of(deleted):
 def test_files_without_deletion_vectors_are_not_warned_of(deleted):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(deleted.file_uris([("p", "=", "b")])) == 1
+        assert len(deleted.file_uris(file_pruning_predicate=[("p", "=", "b")])) == 1
 
 
 def test_files_of_mapped_columns_are_warned_of(tmp_path):

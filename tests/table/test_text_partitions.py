@@ -110,8 +110,10 @@ def test_files_go_by_the_same_casts(table):
 )
 def test_tuples_compare_texts(table, filters, texts):
     wanted = sorted(texts, key=str)
-    assert sorted(table.to_pyarrow_table(partitions=filters)["p"].to_pylist(), key=str) == wanted
-    assert len(table.file_uris(filters)) == len(wanted)
+    with pytest.warns(DeprecationWarning):
+        assert sorted(table.to_pyarrow_table(partitions=filters)["p"].to_pylist(), key=str) == wanted
+    with pytest.warns(DeprecationWarning):
+        assert len(table.file_uris(filters)) == len(wanted)
     assert len(table.file_uris(file_pruning_predicate=filters)) == len(wanted)
     assert sorted(table.to_pyarrow_table(filters=filters)["p"].to_pylist(), key=str) == wanted
 

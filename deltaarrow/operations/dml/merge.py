@@ -74,7 +74,9 @@ def carry_out_merge(
         operation.transaction.read_files()
         operation = replace(operation, begin_again=None)
     source_rows: list[int] = []
-    with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
+    with files_cursor(
+        operation.snapshot.store, memory_limit=operation.memory_limit, spill_limit=operation.spill_limit
+    ) as cursor:
 
         def run(of: RowOperation) -> dict[str, Any]:
             merge = run_on(of)

@@ -68,6 +68,7 @@ class RowOperation:
         writer_properties: Parquet settings of the written files.
         memory_limit: the memory that DuckDB may use before it spills, such as ``"1GB"``; the limit of the
             process if None.
+        spill_limit: the bytes that DuckDB may spill at most in a merge; as many as it takes if None.
         is_held: whether the transaction stays open when the operation is committed, for other changes.
         is_replay: whether the table already has this operation of an application, so nothing is done.
         begin_again: begins the same operation on another version; None if it cannot be run again.
@@ -78,6 +79,7 @@ class RowOperation:
     target: WriteTarget
     writer_properties: WriterProperties | None = None
     memory_limit: str | None = None
+    spill_limit: int | None = None
     is_held: bool = False
     is_replay: bool = False
     begin_again: "Callable[[Snapshot], RowOperation] | None" = None

@@ -6,6 +6,7 @@ from deltaarrow.features import properties
 from deltaarrow.operations.optimize.bins import Bin, FileFigures, pack
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.selection import Selection, plan_files
+from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.snapshot import Snapshot
 
 __all__ = [
@@ -39,10 +40,7 @@ class CompactionRules:
     max_deleted_rows_ratio: float = 0.05
 
     def __post_init__(self) -> None:
-        for name in ("target_size", "min_file_size"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        ensure_sizes(target_size=self.target_size, min_file_size=self.min_file_size)
         if not 0 <= self.max_deleted_rows_ratio <= 1:
             raise ValueError(
                 f"max_deleted_rows_ratio must be between 0 and 1, not {self.max_deleted_rows_ratio!r}"

@@ -42,3 +42,15 @@ def test_too_little_memory_is_named_and_leaves_nothing(tmp_path, statement, conf
     assert [(folder, sorted(files)) for folder, _, files in os.walk(tmp_path)] == before
     STATEMENTS[statement](da.DeltaTable(tmp_path), None)
     assert da.DeltaTable(tmp_path).version() == 1
+
+
+def test_a_merge_spills_no_more_than_it_may(tmp_path):
+    da.write_deltalake(tmp_path, TABLE)
+    small = da.DeltaTable(tmp_path).merge(
+        TABLE.slice(0, 3), "t.id = s.id", "s", "t", max_temp_directory_size=1_000_000
+    )
+    assert small.when_matched_update({"text": "'new'"}).execute()["num_target_rows_updated"] == 3
+    limits = {"memory_limit": "20MB", "max_temp_directory_size": 1000}
+    large = da.DeltaTable(tmp_path).merge(TABLE, "t.id = s.id", "s", "t", **limits)
+    with pytest.raises(MemoryLimitError, match="too little"):
+        large.when_matched_update({"text": "concat(s.text, t.text)"}).execute()

@@ -303,8 +303,8 @@ def test_what_cannot_be_meant_is_refused(tmp_path):
         with pytest.raises(error):
             merger.execute()
     assert table.version() == 0
-    with pytest.raises(UnsupportedFeatureError, match="max_temp_directory_size"):
-        table.merge(SOURCE, "true", max_temp_directory_size=5)
+    with pytest.raises(ValueError, match="max_temp_directory_size"):
+        table.merge(SOURCE, "true", max_temp_directory_size=0)
     with pytest.raises(ValueError, match="memory limit"):
         table.merge(SOURCE, "true", memory_limit="much").when_matched_delete().execute()
 

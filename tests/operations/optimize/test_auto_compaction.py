@@ -100,7 +100,7 @@ def test_history_says_that_it_was_automatic(tmp_path):
         "predicate": "[]",
         "zOrderBy": "[]",
         "clusterBy": "[]",
-        "auto": True,
+        "auto": "true",
     }
 
 
@@ -194,7 +194,7 @@ def test_clustered_tables_are_clustered(tmp_path):
     table = DeltaTable(tmp_path)
     entry = table.history(1)[0]
     assert json.loads(entry["operationParameters"]["clusterBy"]) == ["id"]
-    assert entry["operationParameters"]["auto"] is True
+    assert entry["operationParameters"]["auto"] == "true"
     append(tmp_path, 3, hooks(min_num_files=3))
     assert operations(DeltaTable(tmp_path))[0] == "WRITE"
     assert ids(DeltaTable(tmp_path)) == list(range(40))

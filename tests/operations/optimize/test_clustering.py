@@ -99,7 +99,7 @@ def test_history_says_what_spark_says(tmp_path):
     (commit,) = table.history(1)
     assert (commit["operation"], commit["operationParameters"]) == (
         "OPTIMIZE",
-        {"predicate": "[]", "zOrderBy": "[]", "clusterBy": '["y"]', "auto": False, "isFull": False},
+        {"predicate": "[]", "zOrderBy": "[]", "clusterBy": '["y"]', "auto": "false", "isFull": "false"},
     )
     assert commit["operationMetrics"]["numRemovedFiles"] == "4"
     assert commit["tags"]["delta.rowTracking.preserved"] == "true"
@@ -229,7 +229,7 @@ def test_other_columns(tmp_path):
     metrics = table.optimize.full()
     assert metrics["numFilesRemoved"] == 2
     (commit,) = table.history(1)
-    assert commit["operationParameters"]["isFull"] is True
+    assert commit["operationParameters"]["isFull"] == "true"
     assert [tags["ZCUBE_ZORDER_BY"] for _, tags in files_of(table).values()] == ['["y"]']
 
 

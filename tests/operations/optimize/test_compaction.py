@@ -93,7 +93,7 @@ def test_history_says_what_spark_says(tmp_path):
         "predicate": "[]",
         "zOrderBy": "[]",
         "clusterBy": "[]",
-        "auto": False,
+        "auto": "false",
     }
     quantiles = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
     assert commit["operationMetrics"] == {

@@ -46,7 +46,7 @@ def test_deleted_rows_leave_the_files(tmp_path):
     (commit,) = table.history(1)
     assert (commit["operation"], commit["operationParameters"]) == (
         "REORG",
-        {"predicate": "[]", "applyPurge": True},
+        {"predicate": "[]", "applyPurge": "true"},
     )
 
 

@@ -85,7 +85,7 @@ def test_properties_come_first_and_the_files_after_them(tmp_path):
         "delta.columnMapping.mode": "name",
     }
     assert rewrite["operation"] == "REORG"
-    assert rewrite["operationParameters"] == {"predicate": "[]", "applyPurge": True}
+    assert rewrite["operationParameters"] == {"predicate": "[]", "applyPurge": "true"}
     assert formats["operation"] == "SET TBLPROPERTIES"
     assert json.loads(formats["operationParameters"]["properties"]) == {FORMATS: "iceberg"}
     assert table.metadata().configuration == {

@@ -161,7 +161,7 @@ def test_history_says_what_spark_says(tmp_path):
         "predicate": "[]",
         "zOrderBy": '["x","y"]',
         "clusterBy": "[]",
-        "auto": False,
+        "auto": "false",
     }
     assert commit["operationMetrics"]["numRemovedFiles"] == "4"
     log = (tmp_path / "_delta_log" / f"{table.version():020d}.json").read_text().splitlines()
