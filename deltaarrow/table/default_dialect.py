@@ -10,8 +10,8 @@ _default = "spark"
 def set_default_dialect(dialect: str = "spark") -> None:
     """Choose the SQL of expressions for each `DeltaTable` and call of `write_deltalake` without a `dialect`.
 
-    A script that was written for ``deltalake`` says it once, before it opens tables. The choice holds for this
-    process. Tables that are open keep their dialect, and take it with them into other processes. SQL of
+    A script that was written for ``deltalake`` says it once, before it opens tables. The choice holds for
+    the process. Tables that are open keep their dialect, and take it with them into other processes. SQL of
     `deltaarrow.connect` and of the shell is not affected.
 
     Args:

@@ -456,8 +456,8 @@ class DeltaTable(TellingNames):
         """Return the live files with their statistics and partition values.
 
         The columns are ``path``, ``size_bytes``, ``modification_time`` (milliseconds since the epoch) and
-        ``num_records``, then the structs ``null_count``, ``min``, ``max`` and ``partition``, whose values have
-        the types of the columns.
+        ``num_records``, then the structs ``null_count``, ``min``, ``max`` and ``partition``. Values of
+        partitions have the types of their columns.
 
         Args:
             flatten: whether each field of a struct becomes a column such as ``min.id``.
