@@ -1,18 +1,24 @@
 """`DeltaStorageHandler`: the folder of a table as a file system of pyarrow."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 import pyarrow.fs as fs
 
+from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.storage import open_store
 
 if TYPE_CHECKING:
     from deltaarrow.table import DeltaTable
 
 __all__ = ["DeltaStorageHandler"]
+
+
+_BUFFER_SIZE = "max_buffer_size"
+_SMALLEST_PART = 5 << 20
 
 
 class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow is not typed
@@ -22,7 +28,8 @@ class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow
 
     Args:
         table_uri: the folder, as for `DeltaTable`.
-        options: credentials and endpoints, as ``storage_options`` of `DeltaTable`.
+        options: credentials and endpoints, as ``storage_options`` of `DeltaTable`; and ``max_buffer_size``, the
+            bytes that a stream gathers before it writes them, with a warning below 5 MiB.
         known_sizes: the sizes of files in bytes by path, which are then not looked up.
 
     >>> import tempfile
@@ -41,7 +48,9 @@ class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow
     ) -> None:
         self._uri, self._options = table_uri, dict(options or {})
         self._sizes = {_inside(path): size for path, size in (known_sizes or {}).items()}
-        store = open_store(table_uri, options)
+        others = {name: value for name, value in self._options.items() if name != _BUFFER_SIZE}
+        self._buffer_size = _buffer_size(self._options.get(_BUFFER_SIZE))
+        store = open_store(table_uri, others or None)
         self._files = fs.SubTreeFileSystem(store.arrow_path(""), store.arrow_filesystem())
 
     @classmethod
@@ -132,7 +141,15 @@ class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow
         folder, _, _ = _inside(path).rpartition("/")
         if folder:
             self._files.create_dir(folder, recursive=True)
-        return self._files.open_output_stream(_inside(path), metadata=metadata)
+        size = self._buffer_size
+        if size is not None and size < _SMALLEST_PART:
+            warnings.warn(
+                f"{_BUFFER_SIZE} is {size} bytes, less than {_SMALLEST_PART}: the smallest part of an upload"
+                " to an object store",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._files.open_output_stream(_inside(path), metadata=metadata, buffer_size=size)
 
     def open_append_stream(self, path: str, metadata: Mapping[str, str] | None = None) -> pa.NativeFile:
         """Refuse: object stores cannot append to files."""
@@ -141,6 +158,13 @@ class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow
     def _shown(self, path: str, found: fs.FileInfo) -> fs.FileInfo:
         size = self._sizes.get(_inside(path), found.size)
         return fs.FileInfo(path, type=found.type, size=size, mtime_ns=found.mtime_ns)
+
+
+def _buffer_size(given: str | int | None) -> int | None:
+    """The size that an option gives as a number or as its text. `ValueError` if it is none."""
+    size = int(given) if isinstance(given, str) and given.isdecimal() else given
+    ensure_sizes(**{_BUFFER_SIZE: size})
+    return None if size is None else int(size)
 
 
 def _inside(path: str) -> str:

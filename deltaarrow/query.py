@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deltaarrow.engines.duckdb import query_all
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, PARQUET_FIELD_ID_KEY
 
 if TYPE_CHECKING:
     from deltaarrow.snapshot import Snapshot
@@ -113,10 +114,20 @@ def _schema_of(found: pa.Schema, table: "Snapshot | None") -> pa.Schema:
         return found
     return pa.schema(
         [
-            pa.field(name, kind, field.nullable, field.metadata)
+            pa.field(name, kind, field.nullable, _described(field.metadata))
             for name, kind, field in zip(found.names, found.types, declared, strict=True)
         ]
     )
+
+
+def _described(metadata: "Mapping[bytes, bytes] | None") -> dict[bytes, bytes]:
+    """The metadata of a column, without what column mapping says of its files."""
+    mapping = COLUMN_MAPPING_PREFIX.encode()
+    return {
+        key: value
+        for key, value in (metadata or {}).items()
+        if not key.startswith(mapping) and key != PARQUET_FIELD_ID_KEY
+    }
 
 
 def _read(rows: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -5,7 +5,8 @@ environment in the folder, runs the suite there, and compares what happens with 
 file of the suite, which names every test that fails, with the reason:
 
 * ``private``: the test does not concern public behaviour (private names, internals of DataFusion, words of
-  the messages of native code), and is left out of the count.
+  the messages of native code), and is left out of the count. A test of public behaviour that asks
+  `DeltaTable._table` for a URI on its way counts: `deltalake_alias.py` answers it.
 * ``spark``: it does, and wants what Spark does not do; deltaarrow does as Spark does.
 * ``differs``: it does, and deltaarrow differs or refuses, as the reason says.
 

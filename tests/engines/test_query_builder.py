@@ -89,6 +89,9 @@ def test_a_table_that_is_shown_as_it_is_has_its_schema(tmp_path):
         found = queries.execute(query).read_all()
         assert found.schema.equals(schema, check_metadata=True), query
         assert sorted(found["id"].to_pylist()) == [1, 2]
+    mapped = da.DeltaTable.create(tmp_path / "m", schema, configuration={"delta.columnMapping.mode": "name"})
+    found = da.QueryBuilder().register("m", mapped).execute("select * from m").schema
+    assert found.equals(schema, check_metadata=True)
     for query in (
         "select * from t union all select null, 1",
         "select * from t left join t as u on t.id = u.t",

@@ -83,3 +83,15 @@ def test_a_handler_shows_the_files_of_a_table(tmp_path):
 def test_a_file_cannot_be_appended_to(handler):
     with pytest.raises(NotImplementedError, match="new file"):
         handler.open_append_stream("a")
+
+
+def test_a_stream_gathers_as_many_bytes_as_it_is_told(tmp_path):
+    handler = DeltaStorageHandler(str(tmp_path), {"max_buffer_size": str(6 << 20)})
+    with handler.open_output_stream("large") as stream:
+        stream.write(b"x" * (1 << 20))
+        assert (tmp_path / "large").stat().st_size == 0
+    assert (tmp_path / "large").stat().st_size == 1 << 20
+    with pytest.warns(UserWarning, match="max_buffer_size is 1024 bytes"):
+        DeltaStorageHandler(str(tmp_path), {"max_buffer_size": "1024"}).open_output_stream("small").close()
+    with pytest.raises(ValueError, match="max_buffer_size"):
+        DeltaStorageHandler(str(tmp_path), {"max_buffer_size": "much"})
