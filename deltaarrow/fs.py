@@ -28,8 +28,8 @@ class DeltaStorageHandler(fs.FileSystemHandler):  # type: ignore[misc] # pyarrow
 
     Args:
         table_uri: the folder, as for `DeltaTable`.
-        options: credentials and endpoints, as ``storage_options`` of `DeltaTable`; and ``max_buffer_size``, the
-            bytes that a stream gathers before it writes them, with a warning below 5 MiB.
+        options: credentials and endpoints, as ``storage_options`` of `DeltaTable`; and ``max_buffer_size``,
+            the bytes that a stream gathers before it writes them, with a warning below 5 MiB.
         known_sizes: the sizes of files in bytes by path, which are then not looked up.
 
     >>> import tempfile

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deltaarrow.engines.duckdb import query_all
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
-from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, PARQUET_FIELD_ID_KEY
+from deltaarrow.schema import without_column_ids
 
 if TYPE_CHECKING:
     from deltaarrow.snapshot import Snapshot
@@ -109,25 +109,15 @@ def _schema_of(found: pa.Schema, table: "Snapshot | None") -> pa.Schema:
     """The schema of a result, with what the table that it shows says of its columns."""
     if table is None:
         return found
-    declared = table.schema.to_arrow()
+    declared = without_column_ids(table.schema).to_arrow()
     if declared.names != found.names:
         return found
     return pa.schema(
         [
-            pa.field(name, kind, field.nullable, _described(field.metadata))
+            pa.field(name, kind, field.nullable, field.metadata)
             for name, kind, field in zip(found.names, found.types, declared, strict=True)
         ]
     )
-
-
-def _described(metadata: "Mapping[bytes, bytes] | None") -> dict[bytes, bytes]:
-    """The metadata of a column, without what column mapping says of its files."""
-    mapping = COLUMN_MAPPING_PREFIX.encode()
-    return {
-        key: value
-        for key, value in (metadata or {}).items()
-        if not key.startswith(mapping) and key != PARQUET_FIELD_ID_KEY
-    }
 
 
 def _read(rows: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
