@@ -6,9 +6,9 @@ delta-spark's recomputation does; their vectors, tags, row ids and clustering pr
 File and Remove File* and *Per-file Statistics* of the protocol.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from deltaarrow.features import ensure_writable, is_supported
 from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.scan import RecountTask, RowCondition, ScanPlan, table_layout
 from deltaarrow.schema import render_path
 from deltaarrow.snapshot import Snapshot
@@ -220,20 +221,16 @@ def _recounted(
     news: dict[int, str] = {}
     read = done = 0
     threads = threads or (os.cpu_count() or 1 if snapshot.store.is_local else _REMOTE_FILES_AT_ONCE)
-    with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-analyze") as pool:
-        running = {pool.submit(task.run): place for place, task in enumerate(_tasks(snapshot, plan))}
-        try:
-            for future in as_completed(running):
-                place, found = running.pop(future), future.result()
-                task = plan.scan.tasks[place]
-                read += found.columns_read > 0
-                done += task.size
-                if _object_of(task.stats) != orjson.loads(found.stats):
-                    news[place] = found.stats
-                progress(done, plan.num_bytes)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    calls = [task.run for task in _tasks(snapshot, plan)]
+    limits = TaskLimits(threads, "deltaarrow-analyze", [task.size for task in plan.scan.tasks])
+    with contextlib.closing(executor_in_use().run(calls, limits)) as results:
+        for place, found in results:
+            task = plan.scan.tasks[place]
+            read += found.columns_read > 0
+            done += task.size
+            if _object_of(task.stats) != orjson.loads(found.stats):
+                news[place] = found.stats
+            progress(done, plan.num_bytes)
     return news, read
 
 

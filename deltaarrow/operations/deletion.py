@@ -99,7 +99,7 @@ class PlannedDeletion:
     def lost(self) -> LostRows:
         """The deleted rows by file."""
         gone = {each.place: each.positions for each in self.found}
-        return LostRows(self.transaction, self.plan, gone)
+        return LostRows.of(self.transaction, self.plan, gone)
 
     @cached_property
     def records_changes(self) -> bool:
@@ -119,7 +119,7 @@ class PlannedDeletion:
             transaction.add_files(changes)
         rewritten = write_files(write_plan, lost.copied(), clock=transaction.clock)
         transaction.add_files(rewritten)
-        lost.stage()
+        lost.stage(transaction)
         return Deletion(
             removed_files=len(lost.removed),
             removed_bytes=sum(task.size for task in lost.removed),

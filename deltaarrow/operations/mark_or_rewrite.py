@@ -98,25 +98,30 @@ def live_rows(
 
 @dataclass(frozen=True)
 class LostRows:
-    """The files of a plan that lose rows; decides what happens to each file and stages it.
+    """The files of a plan that lose rows; decides what happens to each file.
 
     Args:
-        transaction: the transaction to stage in.
         plan: the files, with all columns of `Snapshot.files`; its layout tracks rows if the table does.
         gone: the positions of the deleted rows, by the index of their file in the plan; None for all rows.
+        marks_deleted_rows: whether files may get deletion vectors.
+        hidden: the row tracking columns in data files; none if rows are not tracked.
         may_rewrite_marked: whether to rewrite a file that could get a deletion vector but would keep few
             rows.
     """
 
-    transaction: OptimisticTransaction
     plan: scan.ScanPlan
     gone: Mapping[int, BitMap64 | None]
+    marks_deleted_rows: bool
+    hidden: tuple[Field, ...] = ()
     may_rewrite_marked: bool = False
 
-    @cached_property
-    def hidden(self) -> tuple[Field, ...]:
-        """The row tracking columns in data files; none if rows are not tracked."""
-        return hidden_columns_of(self.transaction.snapshot, self.plan.layout)
+    @classmethod
+    def of(
+        cls, transaction: OptimisticTransaction, plan: scan.ScanPlan, gone: Mapping[int, BitMap64 | None]
+    ) -> "LostRows":
+        """Return the lost rows of a table whose transaction decides how they are recorded."""
+        hidden = hidden_columns_of(transaction.snapshot, plan.layout)
+        return cls(plan, gone, transaction.marks_deleted_rows, hidden)
 
     @cached_property
     def live(self) -> dict[int, int]:
@@ -135,7 +140,7 @@ class LostRows:
     @cached_property
     def marked(self) -> list[int]:
         """The indexes of the files that get a deletion vector."""
-        if not self.transaction.marks_deleted_rows:
+        if not self.marks_deleted_rows:
             return []
         return [place for place, left in self.left.items() if left and self._is_worth_marking(place, left)]
 
@@ -191,21 +196,21 @@ class LostRows:
             tasks.append(task)
         return live_rows(self.plan.layout, self.hidden, tasks)
 
-    def stage(self) -> None:
+    def stage(self, transaction: OptimisticTransaction) -> None:
         """Stage removals and deletion vectors; the caller stages the files with the copied rows."""
         by_row = set(self.marked) | set(self._emptied_by_row)
         whole = [place for place in self.left if place not in by_row]
         files = self.plan.files
-        self.transaction.remove_files(files if len(whole) == len(files) else files.take(integers(whole)))
+        transaction.remove_files(files if len(whole) == len(files) else files.take(integers(whole)))
         for place in sorted(by_row):
             rows = self.gone[place]
             assert rows is not None
-            self.transaction.remove_rows(self._counted_file(place), rows)
+            transaction.remove_rows(self._counted_file(place), rows)
 
     @property
     def _emptied_by_row(self) -> list[int]:
         """The indexes of files that lose all rows row by row; concurrent commits may delete some before."""
-        if not self.transaction.marks_deleted_rows:
+        if not self.marks_deleted_rows:
             return []
         return [place for place, left in self.left.items() if not left and self.gone[place] is not None]
 

@@ -1,6 +1,7 @@
 """A PySpark data source for Delta tables, without a jar: `register`, then ``format("deltaarrow")``.
 
-The driver plans and commits; executors read and write files with the same tasks that run on one node.
+The driver plans and commits; executors read and write files with the same tasks that run on one node. Inside
+`on_executors`, operations on tables run their tasks there too.
 Needs PySpark, and `deltaarrow` on the executors.
 """
 
@@ -10,6 +11,7 @@ from deltaarrow.runtime.lazy import lazy_package
 from deltaarrow.spark.registration import register as register
 
 if TYPE_CHECKING:
+    from deltaarrow.spark.executor import SparkExecutor as SparkExecutor, on_executors as on_executors
     from deltaarrow.spark.source import DeltaSource as DeltaSource
 
 __getattr__ = lazy_package(__name__)

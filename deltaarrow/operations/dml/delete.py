@@ -5,15 +5,9 @@ from typing import Any
 
 import deltaarrow.scan as scan
 from deltaarrow.expressions import Predicate, is_exact
-from deltaarrow.operations.dml.operation import (
-    TARGET,
-    RowOperation,
-    file_metrics,
-    rows_sql,
-    single_scope,
-    times,
-)
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
+from deltaarrow.operations.dml.clause_query import ClauseQuery
+from deltaarrow.operations.dml.operation import TARGET, RowOperation, file_metrics, single_scope, times
+from deltaarrow.operations.dml.query import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.history import predicates_parameter
@@ -90,8 +84,8 @@ def _whole_files(plan: scan.ScanPlan, condition: QueryCondition) -> list[int] | 
 
 
 def _remove(operation: RowOperation, plan: scan.ScanPlan, places: list[int]) -> StagedRows:
-    lost = LostRows(operation.transaction, plan, dict.fromkeys(places))
-    lost.stage()
+    lost = LostRows.of(operation.transaction, plan, dict.fromkeys(places))
+    lost.stage(operation.transaction)
     return StagedRows(by_clause={0: lost.lost_rows})
 
 
@@ -102,13 +96,6 @@ def _delete_found(operation: RowOperation, plan: scan.ScanPlan, condition: Query
     names = plan.layout.table_schema.names if writes_changes else []
     plan = operation.plan_of(plan.files, {*plan.columns, *names, *ids})
 
-    def query(_: Any, rows: str) -> ChangeQuery:
-        return ChangeQuery(
-            rows_sql(rows, condition, ids, names),
-            operation.schema,
-            [Clause(ClauseKind.DELETE, condition)],
-            has_row_ids=bool(ids),
-            old={name: f"j.{exported_name('t', name)}" for name in names},
-        )
-
+    old = {name: f"j.{exported_name('t', name)}" for name in names}
+    query = ClauseQuery(operation.schema, Clause(ClauseKind.DELETE, condition), tuple(ids), tuple(names), old)
     return operation.stage(plan, query, writes_changes=writes_changes)

@@ -19,6 +19,7 @@ from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.display.marked_line import shortened
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
+from deltaarrow.operations.dml.change_task import REPEATED_MATCH, repeated_match
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
 from deltaarrow.operations.dml.merge_pruning import read_predicate
@@ -26,7 +27,7 @@ from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clau
 from deltaarrow.operations.dml.operation import RowOperation, times
 from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
-from deltaarrow.operations.dml.staging import REPEATED_MATCH, StagedRows, repeated_match
+from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
 from deltaarrow.transaction import RowMatcher

@@ -22,14 +22,17 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.dml.query import ChangeQuery, exported_name, found_columns, has_rows, read_changes
+from deltaarrow.operations.dml.change_task import ChangeTask, RowChanges
+from deltaarrow.operations.dml.clause_query import ClauseQuery, where_clause
+from deltaarrow.operations.dml.query import ChangeQuery, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.mark_or_rewrite import FileLosses
+from deltaarrow.operations.mark_or_rewrite import FileLosses, hidden_columns_of
 from deltaarrow.operations.row_id_assignment import tracking_of
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction, is_replay
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.executors import executor_in_use
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
@@ -47,7 +50,6 @@ __all__ = [
     "RowOperation",
     "file_metrics",
     "milliseconds",
-    "rows_sql",
     "single_scope",
     "times",
 ]
@@ -229,7 +231,7 @@ class RowOperation:
                 files_cursor(plan.store, memory_limit=self.memory_limit) as cursor,
             ):
                 rows = scan.located_rows(cursor, plan, "deltaarrow_added")
-                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {_where(condition)}")
+                return has_rows(cursor, f"FROM ({rows}) AS t WHERE {where_clause(condition)}")
 
         return matches
 
@@ -255,18 +257,25 @@ class RowOperation:
             may_repeat: whether the query may find a row more than once; it counts once.
             relies_on_kept: whether the operation depends on matched rows that it leaves unchanged.
         """
-        stage = RowStage(
-            self.transaction,
-            plan,
-            self.target.plan(self.snapshot.store, properties=self.writer_properties),
-            numbering or RowNumbering(()),
-            writes_changes,
-            may_rewrite_marked=writes_changes or not self.has_change_feed,
-            may_repeat=may_repeat,
-            relies_on_kept=relies_on_kept,
-        )
+        write_plan = self.target.plan(self.snapshot.store, properties=self.writer_properties)
         if self.is_replay or (not plan.files.num_rows and cursor is None):
             return StagedRows()
+        hidden = hidden_columns_of(self.snapshot, plan.layout)
+        changes = RowChanges(
+            plan=plan,
+            write_plan=replace(write_plan, hidden_columns=hidden),
+            numbering=numbering or RowNumbering(()),
+            marks_deleted_rows=self.transaction.marks_deleted_rows,
+            writes_changes=writes_changes,
+            may_rewrite_marked=writes_changes or not self.has_change_feed,
+            may_repeat=may_repeat,
+        )
+        stage = RowStage(self.transaction, changes, relies_on_kept=relies_on_kept)
+        parts = executor_in_use().parts([task.size for task in plan.tasks]) if cursor is None else None
+        if parts is not None:
+            assert isinstance(query, ClauseQuery)
+            tasks = [ChangeTask(changes.of(part), query, self.now_ms, self.memory_limit) for part in parts]
+            return stage.stage_tasks(tasks, parts)
         with contextlib.ExitStack() as stack:
             stack.enter_context(scan.naming_damaged_files(plan))
             if cursor is None:
@@ -323,29 +332,6 @@ def single_scope(operation: RowOperation, alias: str) -> RowScope:
         alias,
         operation.now_ms,
     )
-
-
-def _where(condition: QueryCondition) -> str:
-    """Return a condition on the rows ``t`` that is not computed for deleted rows, so cannot fail there."""
-    if not condition.can_fail:
-        return condition.sql
-    return f"CASE WHEN t.{scan.ROW_COLUMN} IS NOT NULL THEN {condition.sql} END"
-
-
-def rows_sql(rows: str, condition: QueryCondition, ids: Sequence[str], exported: Iterable[str]) -> str:
-    """Return the SELECT of the rows that satisfy a condition, for a `ChangeQuery` with one clause.
-
-    Args:
-        rows: the SELECT of the rows of the plan.
-        condition: the condition, on the table only.
-        ids: the row tracking columns, or none.
-        exported: the columns that the clause or the change data feed reads.
-    """
-    columns = [
-        *found_columns("0::TINYINT", ids),
-        *(f"t.{quote_identifier(name)} AS {exported_name('t', name)}" for name in exported),
-    ]
-    return f"SELECT {', '.join(columns)} FROM ({rows}) AS t WHERE {_where(condition)}"
 
 
 def file_metrics(staged: StagedRows) -> dict[str, int]:

@@ -19,15 +19,9 @@ from deltaarrow.operations.dml.assignments import (
     parse_target,
     says_default,
 )
-from deltaarrow.operations.dml.operation import (
-    TARGET,
-    RowOperation,
-    file_metrics,
-    rows_sql,
-    single_scope,
-    times,
-)
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, ClauseKind, exported_name
+from deltaarrow.operations.dml.clause_query import GIVEN_VALUES, ClauseQuery
+from deltaarrow.operations.dml.operation import TARGET, RowOperation, file_metrics, single_scope, times
+from deltaarrow.operations.dml.query import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
@@ -35,8 +29,6 @@ from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant, parse_json
 
 __all__ = ["explain_update", "update_rows"]
-
-_GIVEN = "deltaarrow_given"
 
 
 def update_rows(
@@ -67,17 +59,9 @@ def update_rows(
     bound = _bound(operation, updates, new_values, predicate, target_alias, tries)
     plan = operation.plan(bound.pruning, bound.read, operation.matcher(bound.clause.condition))
 
-    def query(cursor: Any, rows: str) -> ChangeQuery:
-        if bound.given:
-            cursor.register(_GIVEN, pa.table(bound.given))
-        return ChangeQuery(
-            rows_sql(rows, bound.clause.condition, bound.ids, bound.exported),
-            operation.schema,
-            [bound.clause],
-            has_row_ids=bool(bound.ids),
-            old=bound.old,
-        )
-
+    query = ClauseQuery(
+        operation.schema, bound.clause, tuple(bound.ids), tuple(bound.exported), bound.old, bound.given
+    )
     staged = operation.stage(plan, query, writes_changes=operation.has_change_feed)
     updated = staged.rows([0])
     operation.commit(
@@ -194,9 +178,9 @@ def _constant(given: dict[str, pa.Array], name: str, value: Any, tries: bool) ->
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
             if tries:
                 given[name] = _array(name, None, data_type)
-                return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
+                return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {GIVEN_VALUES})")
             raise SchemaMismatchError(f"the value {value!r} does not fit column {name!r}: {error}") from error
-        return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {_GIVEN})")
+        return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {GIVEN_VALUES})")
 
     return make
 

@@ -6,10 +6,10 @@ deletion vectors are deleted in the new files too, if rows kept their order: see
 """
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from deltaarrow.operations.optimize.sort_task import Sorting, SortTask
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.futures import finished_after_all
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
 from deltaarrow.write import WritePlan, WriterProperties
@@ -133,7 +133,7 @@ class Rewriting:
     def tasks(self) -> Iterator[RewriteTask | SortTask]:
         """What is to be done, one task for each bin."""
         layout, at_once = self.plan.scan.layout, min(self._threads, max(1, len(self.plan.bins)))
-        threads = max(1, self._threads // at_once)
+        threads = executor_in_use().threads_of_task(self._threads, at_once)
         for each in self.plan.bins:
             tasks = tuple(self.plan.tasks(each))
             if self.sorting is None:
@@ -181,16 +181,12 @@ class Rewriting:
         When this ends early, the files of bins that are done, or just being rewritten, are staged, so that
         they go when the transaction is given up.
         """
-        with ThreadPoolExecutor(self._threads, thread_name_prefix="deltaarrow-optimize") as pool:
-            running = {pool.submit(task.run, self.clock): task.bin for task in self.tasks}
-            try:
-                for future in as_completed(running):
-                    rewritten = future.result()
-                    yield running.pop(future), rewritten
-            except BaseException:
-                for rewritten in finished_after_all(running):
-                    self._stage(rewritten)
-                raise
+        tasks = list(self.tasks)
+        calls = [functools.partial(task.run, self.clock) for task in tasks]
+        limits = TaskLimits(self._threads, "deltaarrow-optimize")
+        with contextlib.closing(executor_in_use().run(calls, limits, self._stage)) as results:
+            for place, rewritten in results:
+                yield tasks[place].bin, rewritten
 
     def _stage(self, rewritten: RewrittenBin) -> None:
         files, added = self.plan.scan.files.take(integers(rewritten.places)), rewritten.added

@@ -10,9 +10,10 @@
 Nothing is committed where there is nothing to delete. Chapter "VACUUM Protocol Check" of the protocol.
 """
 
+import contextlib
+import functools
 import logging
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -33,6 +34,7 @@ from deltaarrow.operations.vacuum.plan import old_folders, plan_vacuum
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.operations.vacuum.report import VacuumOutcome
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommitProperties, PostCommitHookProperties
@@ -142,18 +144,15 @@ def _delete(store: Store, paths: Sequence[str], threads: int, progress: Progress
     parts = [paths[start : start + _FILES_AT_A_TIME] for start in range(0, len(paths), _FILES_AT_A_TIME)]
     failures: dict[str, str] = {}
     done = 0
-    with ThreadPoolExecutor(min(threads, max(1, len(parts)))) as pool:
-        try:
-            deletions = pool.map(lambda some: _delete_some(store, some), parts)
-            for part, failed in zip(parts, deletions, strict=True):
-                failures |= failed
-                done += len(part)
-                if progress is not None:
-                    progress(done, len(paths))
-        except BaseException:
-            # Whoever interrupts it does not wait for all the others.
-            pool.shutdown(cancel_futures=True)
-            raise
+    calls = [functools.partial(_delete_some, store, part) for part in parts]
+    with contextlib.closing(
+        executor_in_use().run(calls, TaskLimits(threads, "deltaarrow-vacuum"))
+    ) as results:
+        for place, failed in results:
+            failures |= failed
+            done += len(parts[place])
+            if progress is not None:
+                progress(done, len(paths))
     for path, why in failures.items():
         _LOGGER.warning("%s of %s could not be deleted: %s", path, redacted(store.uri), why)
     return failures

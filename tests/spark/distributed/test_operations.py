@@ -1,0 +1,70 @@
+"""Operations on executors of Spark beside the same operations on one node: the same commits and rows."""
+
+from pathlib import Path
+
+import pytest
+
+import deltaarrow as da
+import deltaarrow.spark
+from deltaarrow.errors import ConstraintViolationError
+from tests.support.distributed import COPYING, EVERYTHING, Twins, tracked
+from tests.support.rows import assert_same_rows
+from tests.support.spark import delta_table, spark_rows
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+
+def judged(spark, path):
+    return spark_rows(spark.sql(f"SELECT * FROM {delta_table(path)}"))
+
+
+def test_changes_with_vectors_make_the_same_commits(spark, tmp_path):
+    twins = Twins(tmp_path, EVERYTHING, partition_by="p")
+    for operation in (
+        lambda table: table.delete("id % 10 = 3"),
+        lambda table: table.update({"n": "n + id"}, predicate="id % 5 = 1"),
+        lambda table: table.update(new_values={"n": 7}, predicate="p = 'p1' AND id < 20"),
+        lambda table: table.optimize.compact(),
+    ):
+        twins.run(deltaarrow.spark.on_executors(spark), operation)
+    twins.assert_same_commits()
+    assert_same_rows(tracked(twins.there), tracked(twins.here))
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+
+
+def test_copies_and_layouts_and_deleted_files_are_the_same(spark, tmp_path):
+    twins = Twins(tmp_path, COPYING)
+    for operation in (
+        lambda table: table.update({"n": "n + 1"}, predicate="id % 5 = 1"),
+        lambda table: table.optimize.z_order(["n"]),
+        lambda table: table.analyze(full=True),
+    ):
+        twins.run(deltaarrow.spark.on_executors(spark), operation)
+    twins.assert_same_commits()
+    here, there = twins.run(
+        deltaarrow.spark.on_executors(spark),
+        lambda table: table.vacuum(0, dry_run=False, enforce_retention_duration=False),
+    )
+    assert len(here) == len(there) > 0
+    assert not any(Path(twins.there, name).exists() for name in there)
+    assert_same_rows(tracked(twins.there), tracked(twins.here))
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+
+
+def test_a_failed_task_leaves_no_commit_and_no_file(spark, tmp_path):
+    """Nine small files are three tasks, of which two succeed."""
+    twins = Twins(tmp_path, COPYING, files=9)
+    before = sorted(twins.there.rglob("*.parquet"))
+
+    def fail(path):
+        with pytest.raises(ConstraintViolationError) as raised:
+            da.DeltaTable(path).update({"n": "IF(id = 850, 1 / 0, 1)"}, predicate="id % 3 = 1")
+        assert da.DeltaTable(path).version() == 8
+        return raised.value
+
+    wanted = fail(twins.here)
+    with deltaarrow.spark.on_executors(spark):
+        found = fail(twins.there)
+    assert str(found) == str(wanted)
+    assert "on an executor of Spark" in found.__notes__[0]
+    assert sorted(twins.there.rglob("*.parquet")) == before
