@@ -10,7 +10,17 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-__all__ = ["NOTHING", "OPTIMIZE", "PATH", "RESTORE", "metrics_of", "with_metrics"]
+__all__ = [
+    "MERGE_COUNTS",
+    "NOTHING",
+    "OPTIMIZE",
+    "PATH",
+    "RESTORE",
+    "affected",
+    "merged",
+    "metrics_of",
+    "with_metrics",
+]
 
 _METRICS = b"deltaarrow.metrics"
 
@@ -110,6 +120,31 @@ OPTIMIZE = pa.schema(
     ]
 )
 """Spark's columns of OPTIMIZE and REORG; what this package does not count is NULL."""
+
+
+MERGE_COUNTS = tuple(f"num_target_rows_{each}" for each in ("updated", "deleted", "inserted"))
+"""The metrics of a MERGE that its result has."""
+
+
+def affected(rows: int, **others: int) -> pa.Table:
+    """Return the result of a statement that changes rows.
+
+    >>> affected(2).to_pylist()
+    [{'num_affected_rows': 2}]
+    """
+    return pa.table({"num_affected_rows": [rows], **{name: [count] for name, count in others.items()}})
+
+
+def merged(metrics: Mapping[str, Any]) -> pa.Table:
+    """Return the result of a MERGE with these metrics.
+
+    >>> merged(dict.fromkeys(MERGE_COUNTS, 1)).column_names
+    ['num_affected_rows', 'num_updated_rows', 'num_deleted_rows', 'num_inserted_rows']
+    """
+    counts = [metrics[name] for name in MERGE_COUNTS]
+    return affected(
+        sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
+    )
 
 
 def with_metrics(rows: pa.Table, metrics: Mapping[str, Any]) -> pa.Table:

@@ -9,7 +9,7 @@ Settings that only tune Spark's own work are taken and have no effect. Any other
 that is ignored may change what a script does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -289,6 +289,21 @@ class Settings:
                     feature=name,
                 ) from None
         self._texts[name] = text
+
+    def take(self, texts: Mapping[str, str]) -> None:
+        """Take over those settings of a Spark session that statements obey; others are Spark's own.
+
+        Raises `UnsupportedFeatureError` for a value that they do not obey, and for the default of a property
+        that no table has.
+
+        >>> settings = Settings()
+        >>> settings.take({"spark.app.name": "nightly", "spark.databricks.delta.autoCompact.enabled": "true"})
+        >>> settings.texts()
+        {'spark.databricks.delta.autoCompact.enabled': 'true'}
+        """
+        for name, text in texts.items():
+            if name in SETTINGS or name.startswith(_DEFAULTS):
+                self.set(name, text)
 
     def reset(self, name: str | None = None) -> None:
         """Give a setting, or all of them, the default again. `UnsupportedFeatureError` as for `set`."""

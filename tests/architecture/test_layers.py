@@ -18,9 +18,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("scan", "write"),
     ("transaction", "iceberg", "catalogs"),
     ("engines", "operations"),
-    ("verify", "table", "spark", "query", "fs", "warnings", "writer"),
+    ("verify", "table", "query", "fs", "warnings", "writer"),
     ("sql",),
-    ("pipeline", "cli", "__main__"),
+    ("spark", "pipeline", "cli", "__main__"),
 )
 """The rows of the architecture, lowest first; inside a row a part may use those to its left."""
 

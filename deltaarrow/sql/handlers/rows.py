@@ -14,7 +14,7 @@ from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.merging import merger_of
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.replacement import replace_found
-from deltaarrow.sql.results import NOTHING, with_metrics
+from deltaarrow.sql.results import MERGE_COUNTS, NOTHING, affected, merged, with_metrics
 from deltaarrow.sql.row_plans import plan_delete, plan_insert, plan_merge, plan_truncate, plan_update
 from deltaarrow.sql.settings import AUTO_MERGE
 from deltaarrow.sql.spark_grammar.rows import (
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS"]
 
-_COUNTS = tuple(f"num_target_rows_{each}" for each in ("updated", "deleted", "inserted"))
-"""The metrics of a MERGE that its result has."""
-
 
 def _insert(session: "Session", statement: Insert) -> pa.Table:
     table = session.table(statement.table)
@@ -48,7 +45,7 @@ def _insert(session: "Session", statement: Insert) -> pa.Table:
     with session.at(table):
         rows = InsertedRows(session, statement, table.snapshot, evolves)
         written = _written(session, table, statement, rows, evolves)
-    return pa.table({}) if session.dialect == "spark" else _affected(written, num_inserted_rows=written)
+    return pa.table({}) if session.dialect == "spark" else affected(written, num_inserted_rows=written)
 
 
 def _written(
@@ -109,21 +106,21 @@ def _delete(session: "Session", statement: Delete) -> pa.Table:
     table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition):
-        return _affected(delete_found(session, table, alias, statement))
+        return affected(delete_found(session, table, alias, statement))
     metrics = table.delete(
         statement.condition or "true",
         target_alias=alias,
         commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
     )
-    return _affected(metrics["num_deleted_rows"])
+    return affected(metrics["num_deleted_rows"])
 
 
 def _update(session: "Session", statement: Update) -> pa.Table:
     table = session.target(statement.table)
     alias = statement.alias or statement.table.parts[-1]
     if is_beyond_rows(session, statement.others, statement.condition, *statement.values.values()):
-        return _affected(update_found(session, table, alias, statement))
+        return affected(update_found(session, table, alias, statement))
     metrics = table.update(
         statement.values,
         predicate=statement.condition,
@@ -131,32 +128,25 @@ def _update(session: "Session", statement: Update) -> pa.Table:
         commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
     )
-    return _affected(metrics["num_updated_rows"])
+    return affected(metrics["num_updated_rows"])
 
 
 def _merge(session: "Session", statement: Merge) -> pa.Table:
     table = session.target(statement.table)
-    nothing = dict.fromkeys(_COUNTS, 0)
+    nothing = dict.fromkeys(MERGE_COUNTS, 0)
     if session.dialect == "duckdb":
-        return _merged(merge_found(session, table, statement) if statement.changes else nothing)
+        return merged(merge_found(session, table, statement) if statement.changes else nothing)
     with session.merging_into(table) as following:
         rows = QueryRows(session, statement.source)
         following.ensure_followed()
         if following.is_idle:
-            return with_metrics(_merged(nothing), {"changes": following.versions})
+            return with_metrics(merged(nothing), {"changes": following.versions})
         reads_table = rows.reads(table.snapshot)
         own = session.settings.commit_properties(is_write=not following.is_following)
         properties = following.progress(own)
         merger = merger_of(session, table, statement, rows.reader(), properties, reads_table=reads_table)
         metrics = merger.execute()
-    return with_metrics(_merged(metrics), {**metrics, "changes": following.versions})
-
-
-def _merged(metrics: dict[str, Any]) -> pa.Table:
-    counts = [metrics[name] for name in _COUNTS]
-    return _affected(
-        sum(counts), num_updated_rows=counts[0], num_deleted_rows=counts[1], num_inserted_rows=counts[2]
-    )
+    return with_metrics(merged(metrics), {**metrics, "changes": following.versions})
 
 
 def _truncate(session: "Session", statement: Truncate) -> pa.Table:
@@ -165,11 +155,6 @@ def _truncate(session: "Session", statement: Truncate) -> pa.Table:
         post_commithook_properties=session.settings.hook_properties(),
     )
     return pa.table({})
-
-
-def _affected(rows: int, **others: int) -> pa.Table:
-    """The result of a statement, with Spark's columns."""
-    return pa.table({"num_affected_rows": [rows], **{name: [count] for name, count in others.items()}})
 
 
 KINDS = (
