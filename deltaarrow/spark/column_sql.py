@@ -46,8 +46,8 @@ class ColumnTexts:
     def text(self, expression: "Column | str") -> str:
         """Return the text of a column; that of a text is the text itself.
 
-        Raises `UnsupportedFeatureError` for a column that no text of SQL means, such as a Python function,
-        a random number, or a column of another frame; and Spark's `AnalysisException` for a column that the
+        Raises `UnsupportedFeatureError` for a column that no text of SQL means, such as a Python function or
+        a column of another frame; and Spark's `AnalysisException` for a column that the
         frame does not have.
         """
         if isinstance(expression, str):

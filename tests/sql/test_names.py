@@ -1,5 +1,6 @@
 """USE, SHOW, DESCRIBE, ATTACH and statements about schemas."""
 
+import os
 import shutil
 
 import pyarrow as pa
@@ -161,6 +162,21 @@ def test_databases_of_duckdb_are_attached_by_duckdb(tmp_path):
             f"ATTACH '{tmp_path}/delta.db' AS other; CREATE TABLE other.t AS SELECT 1 AS delta; DETACH other"
         )
     assert (tmp_path / "delta.db").exists()
+
+
+def test_history_shows_the_times_by_which_versions_are_found(tmp_path):
+    """As in Spark: a copied table has the times of its files, whatever its commits say of themselves."""
+    for times, configuration in (("files", {}), ("commits", {"delta.enableInCommitTimestamps": "true"})):
+        folder = tmp_path / times
+        for number in range(2):
+            rows = pa.table({"id": [number]})
+            write_deltalake(folder, rows, mode="append", configuration=configuration if not number else None)
+            os.utime(folder / f"_delta_log/{number:020}.json", (1_700_000_000 + number,) * 2)
+        con = deltaarrow.connect(dialect="spark")
+        shown = column(con.sql(f"DESCRIBE HISTORY delta.`{folder}`"), "timestamp")
+        for version, time in zip((1, 0), shown, strict=True):
+            assert (time.timestamp() == 1_700_000_000 + version) == (times == "files")
+            assert DeltaTable(folder, version=time).version() == version
 
 
 @pytest.mark.parametrize(
