@@ -8,8 +8,11 @@ slices. Rows with the same key keep their order.
 import itertools
 import shutil
 import tempfile
+import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -23,9 +26,16 @@ from deltaarrow.errors import MemoryLimitError
 __all__ = ["Part", "RowSorter", "SortLimits"]
 
 _LARGEST_RUN = 256 << 20
-_SPILLED_ROWS = 8192
+_MOST_SORTED = 2
+
+_SPILLED_ROWS = 2048
 _SPILLED_BYTES = 1 << 20
 """The rows that a file gives at once are so many, or take about so many bytes."""
+
+_MOST_OPEN = 128
+"""So many files stay open while their rows are read; further ones are opened for every slice."""
+
+_KEY = np.dtype(np.uint64)
 
 _BATCH_ROWS = 65_536
 _LEEWAY = 0.15
@@ -64,51 +74,103 @@ class _Run:
     batch: pa.RecordBatch | None
     path: Path | None = None
     rows_at_once: int = _SPILLED_ROWS
+    stays_open: bool = False
+    _opened: tuple[pa.OSFile, pa.RecordBatchFileReader] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, added: list[tuple[pa.RecordBatch, np.ndarray]]) -> Self:
+        """Sort batches by their keys; the list is emptied, so that they do not stay in memory meanwhile."""
+        keys = np.concatenate([each for _, each in added])
+        rows = pa.Table.from_batches([batch for batch, _ in added]).combine_chunks()
+        added.clear()
+        order = np.argsort(keys, kind="stable")
+        return cls(keys[order], _one_batch(rows.take(integers(order))))
 
     @property
     def keys(self) -> np.ndarray:
         """The keys; those of a file are mapped anew, as their pages count as memory while they are mapped."""
         if self.held_keys is not None:
             return self.held_keys
-        assert self.path is not None
-        mapped: np.ndarray = np.load(self.path.with_suffix(".npy"), mmap_mode="r")
-        return mapped
+        return np.memmap(self._key_file, _KEY, "r")
 
-    def spill(self, path: Path) -> int:
-        """Move the rows to a file; return its size in bytes."""
+    @property
+    def _key_file(self) -> Path:
+        assert self.path is not None
+        return self.path.with_suffix(".keys")
+
+    def spill(self, path: Path, *, stays_open: bool) -> int:
+        """Move the rows to a file, which `close` has to close if it stays open; return its size in bytes."""
         assert self.batch is not None
+        assert self.held_keys is not None
         fitting = self.batch.num_rows * _SPILLED_BYTES // max(1, self.batch.nbytes)
         self.rows_at_once = max(1, min(_SPILLED_ROWS, fitting))
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, self.batch.schema) as writer:
             writer.write_table(pa.Table.from_batches([self.batch]), max_chunksize=self.rows_at_once)
-        keys = path.with_suffix(".npy")
-        np.save(keys, self.keys)
-        self.held_keys, self.batch, self.path = None, None, path
-        return path.stat().st_size + keys.stat().st_size
+        keys, self.path, self.stays_open = self.held_keys, path, stays_open
+        keys.astype(_KEY, copy=False).tofile(self._key_file)
+        self.held_keys, self.batch = None, None
+        return path.stat().st_size + keys.nbytes
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened[0].close()
+                self._opened = None
+
+    def read_keys(self, start: int, stop: int) -> np.ndarray:
+        """Return the keys of consecutive rows."""
+        if self.held_keys is not None:
+            return self.held_keys[start:stop]
+        return np.fromfile(self._key_file, _KEY, stop - start, offset=start * _KEY.itemsize)
 
     def read(self, start: int, stop: int) -> list[pa.RecordBatch]:
+        """Return consecutive rows."""
         if self.batch is not None:
             return [self.batch.slice(start, stop - start)]
+        numbers = range(start // self.rows_at_once, -(-stop // self.rows_at_once))
         found = []
-        # Not mapped into memory: the pages would count as memory of the process.
-        with pa.OSFile(str(self.path)) as source, pa.ipc.open_file(source) as reader:
-            for number in range(start // self.rows_at_once, -(-stop // self.rows_at_once)):
-                first = number * self.rows_at_once
-                batch = reader.get_batch(number)
-                begin = max(start - first, 0)
-                found.append(batch.slice(begin, min(stop - first, batch.num_rows) - begin))
+        for number, batch in zip(numbers, self._stored(numbers), strict=True):
+            first = number * self.rows_at_once
+            begin = max(start - first, 0)
+            found.append(batch.slice(begin, min(stop - first, batch.num_rows) - begin))
         return found
+
+    def _stored(self, numbers: Sequence[int]) -> list[pa.RecordBatch]:
+        """Return batches of the file by their numbers."""
+        if not self.stays_open:
+            source, reader = self._open()
+            with source:
+                return [reader.get_batch(number) for number in numbers]
+        # A reader is for one thread at a time.
+        with self._lock:
+            self._opened = self._opened or self._open()
+            return [self._opened[1].get_batch(number) for number in numbers]
+
+    def _open(self) -> tuple[pa.OSFile, pa.RecordBatchFileReader]:
+        # Not mapped into memory: the pages would count as memory of the process.
+        source = pa.OSFile(str(self.path))
+        return source, pa.ipc.open_file(source)
 
 
 class RowSorter:
     """Sorts rows inside a ``with`` block: `add` all of them, then `read` the parts that `parts` names.
 
     Reading is safe in several threads. Files go when the block ends.
+
+    Args:
+        limits: what the rows may take.
+        threads: how many runs may be sorted while further rows are added, two at most; if 0, `add` sorts
+            them. Runs that are sorted meanwhile are half as large, for the same memory.
     """
 
-    def __init__(self, limits: SortLimits) -> None:
+    def __init__(self, limits: SortLimits, threads: int = 0) -> None:
         self._limits = limits
-        self._run_bytes = max(1, min(limits.memory // 8, _LARGEST_RUN))
+        self._threads = min(threads, _MOST_SORTED)
+        self._pool = ThreadPoolExecutor(self._threads, "deltaarrow-runs") if threads else None
+        self._sorting: deque[Future[_Run]] = deque()
+        self._run_bytes = max(1, min(limits.memory // (16 if threads else 8), _LARGEST_RUN))
         self._pending: list[tuple[pa.RecordBatch, np.ndarray]] = []
         self._pending_bytes = self._held_bytes = self._spilled_bytes = self._bytes = 0
         self._runs: list[_Run] = []
@@ -126,7 +188,12 @@ class RowSorter:
 
     def close(self) -> None:
         """Forget the rows and delete the files."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        for run in self._runs:
+            run.close()
         self._runs, self._pending = [], []
+        self._sorting.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -148,14 +215,24 @@ class RowSorter:
             self._end_run()
 
     def _end_run(self) -> None:
-        keys = np.concatenate([each for _, each in self._pending])
-        order = np.argsort(keys, kind="stable")
-        rows = pa.Table.from_batches([batch for batch, _ in self._pending]).combine_chunks()
-        self._pending, self._pending_bytes = [], 0
-        batch = _one_batch(rows.take(integers(order)))
-        self._runs.append(_Run(keys[order], batch))
-        self._held_bytes += batch.nbytes
-        self._bytes += batch.nbytes
+        added, self._pending, self._pending_bytes = self._pending, [], 0
+        if self._pool is None:
+            self._hold(_Run.of(added))
+            return
+        # So many runs at once are in memory.
+        self._hold_sorted(self._threads - 1)
+        self._sorting.append(self._pool.submit(_Run.of, added))
+
+    def _hold_sorted(self, left: int) -> None:
+        """Wait until at most so many runs are being sorted."""
+        while len(self._sorting) > left:
+            self._hold(self._sorting.popleft().result())
+
+    def _hold(self, run: _Run) -> None:
+        assert run.batch is not None
+        self._runs.append(run)
+        self._held_bytes += run.batch.nbytes
+        self._bytes += run.batch.nbytes
         if self._held_bytes > self._limits.memory // 4:
             self._spill()
 
@@ -164,7 +241,8 @@ class RowSorter:
             self._folder = Path(tempfile.mkdtemp(prefix="deltaarrow-sort-"))
         for number, run in enumerate(self._runs):
             if run.batch is not None:
-                self._spilled_bytes += run.spill(self._folder / f"{number}.arrow")
+                path = self._folder / f"{number}.arrow"
+                self._spilled_bytes += run.spill(path, stays_open=number < _MOST_OPEN)
         self._held_bytes = 0
         # What the runs took would stay with Arrow, while reading and writing allocate as much again.
         pa.default_memory_pool().release_unused()
@@ -186,6 +264,7 @@ class RowSorter:
         """
         if self._pending:
             self._end_run()
+        self._hold_sorted(0)
         total = self.num_rows
         if not total:
             return []
@@ -240,7 +319,7 @@ class RowSorter:
             )
         )
         rows = pa.Table.from_batches(batches)
-        keys = np.concatenate([self._runs[each.run].keys[each.start : each.stop] for each in part.slices])
+        keys = np.concatenate([self._runs[each.run].read_keys(each.start, each.stop) for each in part.slices])
         if len(part.slices) > 1:
             order = np.argsort(keys, kind="stable")
             rows, keys = rows.combine_chunks().take(integers(order)), keys[order]

@@ -69,7 +69,7 @@ class SortTask:
         bin: their places in the plan of the operation.
         write_plan: how a new file is written; its hidden columns keep the ids of rows.
         sorting: how rows are laid out.
-        threads: how many files are written at once.
+        threads: how many files are written at once; runs of rows are sorted by as many, two at most.
     """
 
     layout: TableLayout
@@ -87,7 +87,7 @@ class SortTask:
         columns = tuple(dict.fromkeys(path[0] for path in self.sorting.paths))
         sample = BatchReader(self.layout, columns).read(self.tasks)
         keys = sampled_keys(sample, self.sorting.paths, self.sorting.curve)
-        with RowSorter(self.sorting.limits) as sorter:
+        with RowSorter(self.sorting.limits, self.threads) as sorter:
             hidden, encoded = self.write_plan.hidden_columns, self._columns_of_few_texts()
             for batch in live_rows(self.layout, hidden, self.tasks, encoded=encoded):
                 sorter.add(batch, keys.of(batch))

@@ -3,6 +3,7 @@
 import datetime
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import numpy as np
@@ -129,8 +130,8 @@ def test_ranges_have_about_as_many_rows(rows):
     assert np.array_equal(found, np.concatenate([again.of(batch) for batch in batches]))
 
 
-def sorted_rows(batches, limits, files, readers=2):
-    with RowSorter(limits) as sorter:
+def sorted_rows(batches, limits, files, readers=2, threads=0):
+    with RowSorter(limits, threads) as sorter:
         for rows, keys in batches:
             sorter.add(rows, np.array(keys, np.uint64))
         found = sorter.parts(files, readers)
@@ -144,21 +145,52 @@ def sorted_rows(batches, limits, files, readers=2):
     st.lists(st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1)), max_size=30), max_size=12),
     st.sampled_from([1, 100, 1000, 1 << 29]),
     st.integers(1, 5),
+    st.integers(0, 3),
 )
-def test_rows_come_back_sorted_whatever_the_memory(parts, memory, files):
+def test_rows_come_back_sorted_whatever_the_memory(parts, memory, files, threads):
     numbers = itertools.count()
     batches = []
     for keys in parts:
         places = [next(numbers) for _ in keys]
         data = pa.record_batch({"place": pa.array(places, pa.int64()), "key": pa.array(keys, pa.uint64())})
         batches.append((data, keys))
-    found = sorted_rows(batches, SortLimits(memory), files)
+    found = sorted_rows(batches, SortLimits(memory), files, threads=threads)
     rows = [row for each in found for row in each]
     assert rows == sorted(
         (row for data, _ in batches for row in data.to_pylist()), key=lambda row: (row["key"], row["place"])
     )
     assert all(found)
     assert len(found) <= 2 * files
+
+
+@pytest.mark.parametrize("runs", [10, 150])
+def test_several_threads_read_rows_of_temporary_files(runs):
+    """Of few runs the files stay open, of many they do not; each has a dictionary of its own."""
+    random = np.random.default_rng(3)
+    numbers = random.permutation(runs * 100).reshape(runs, 100)
+    with RowSorter(SortLimits(16_000), 2) as sorter:
+        for part in numbers:
+            texts = pa.array([str(each) for each in part]).dictionary_encode()
+            sorter.add(pa.record_batch({"number": part, "text": texts}), part.astype(np.uint64))
+        parts = list(itertools.chain.from_iterable(sorter.parts(files=4, readers=4)))
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda part: [*itertools.chain(*rows_of(sorter, part))], parts))
+    rows = list(itertools.chain.from_iterable(found))
+    assert rows == [{"number": each, "text": str(each)} for each in range(runs * 100)]
+
+
+def rows_of(sorter, part):
+    return (rows.to_pylist() for rows in sorter.read(part))
+
+
+def test_a_run_that_cannot_be_sorted_in_the_background_is_an_error():
+    with (
+        pytest.raises(pa.ArrowInvalid, match="Schema"),
+        RowSorter(SortLimits(1 << 20), threads=2) as sorter,
+    ):
+        for name in ("x", "y"):
+            sorter.add(pa.record_batch({name: list(range(100))}), np.arange(100, dtype=np.uint64))
+        sorter.parts(1, 1)
 
 
 @pytest.mark.parametrize("memory", [100, 1 << 29])
