@@ -1,6 +1,6 @@
 """The SQL that tables and calls take for which no dialect is given."""
 
-from deltaarrow.spark_sql import ensure_dialect
+import deltaarrow.spark_sql as spark_sql
 
 __all__ = ["default_dialect", "set_default_dialect"]
 
@@ -29,7 +29,7 @@ def set_default_dialect(dialect: str = "spark") -> None:
     >>> set_default_dialect()
     """
     global _default
-    _default = ensure_dialect(dialect)
+    _default = spark_sql.ensure_dialect(dialect)
 
 
 def default_dialect() -> str:

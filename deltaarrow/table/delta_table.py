@@ -137,7 +137,8 @@ class DeltaTable(TellingNames):
         catalog: Catalog | None = None,
         dialect: str | None = None,
     ) -> None:
-        self._dialect = default_dialect() if dialect is None else spark_sql.ensure_dialect(dialect)
+        chosen = default_dialect() if dialect is None else dialect
+        self._dialect = chosen if chosen == "spark" else spark_sql.ensure_dialect(chosen)
         ignored = {
             "without_files": without_files,
             "log_buffer_size": log_buffer_size is not None,
