@@ -8,7 +8,6 @@ slices. Rows with the same key keep their order.
 import itertools
 import shutil
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,6 +21,7 @@ import pyarrow as pa
 
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import MemoryLimitError
+from deltaarrow.runtime.fork_safety import Lock
 
 __all__ = ["Part", "RowSorter", "SortLimits"]
 
@@ -76,7 +76,7 @@ class _Run:
     rows_at_once: int = _SPILLED_ROWS
     stays_open: bool = False
     _opened: tuple[pa.OSFile, pa.RecordBatchFileReader] | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     @classmethod
     def of(cls, added: list[tuple[pa.RecordBatch, np.ndarray]]) -> Self:
