@@ -477,7 +477,8 @@ def _chunk(leaf: Leaf, column: Mapping[int, Any], rows: int, spans: list[tuple[i
     if nulls is not None and not 0 <= nulls <= values:
         raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs among {values} values")
     if (sizes := found.get(_SIZES)) is not None:
-        _ensure_levels(leaf, sizes, values, nulls)
+        _ensure_levels(leaf, sizes, values)
+        nulls = _counted_nulls(leaf, sizes, values, nulls)
     low, high = statistics.get(_MIN), statistics.get(_MAX)
     if low is None and high is None:
         return Chunk(values, nulls, statistics.get(_OLD_MIN), statistics.get(_OLD_MAX), True)
@@ -498,11 +499,22 @@ def _ensure_bounds(leaf: Leaf, statistics: Mapping[int, Any]) -> None:
         raise ValueError(f"its column {'.'.join(leaf.path)} has two bounds that contradict each other")
 
 
-def _ensure_levels(leaf: Leaf, sizes: Mapping[int, Any], values: int, nulls: int | None) -> None:
+def _ensure_levels(leaf: Leaf, sizes: Mapping[int, Any], values: int) -> None:
     """Raise unless the level histograms have one entry per level and count all values."""
     repeated, defined = sizes.get(_REPETITION_LEVELS), sizes.get(_DEFINITION_LEVELS)
     for counts, highest in ((repeated, leaf.repetition_level), (defined, leaf.definition_level)):
         if counts and (len(counts) != highest + 1 or sum(counts) != values):
             raise ValueError(f"the levels of its column {'.'.join(leaf.path)} are not those of its schema")
-    if defined and nulls not in (None, values - defined[-1]):
-        raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs, but its levels differ")
+
+
+def _counted_nulls(leaf: Leaf, sizes: Mapping[int, Any], values: int, nulls: int | None) -> int | None:
+    """Return the number of NULLs, or None if lists hide some; raise if the level histogram contradicts it.
+
+    pyarrow 24 leaves lists that are NULL or empty out of the number of a member inside of them.
+    """
+    defined = sizes.get(_DEFINITION_LEVELS)
+    if not defined or nulls in (None, values - defined[-1]):
+        return nulls
+    if leaf.repetition_level and nulls < values - defined[-1]:
+        return None
+    raise ValueError(f"its column {'.'.join(leaf.path)} has {nulls} NULLs, but its levels differ")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from deltaarrow.columnar.parquet_footers import read_footer
+from deltaarrow.columnar.parquet_footers import parse_footer, read_footer
 from deltaarrow.statistics.footer_bounds import FooterBounds, LeafBounds
 
 VALUES = {
@@ -93,3 +93,30 @@ def test_int96_has_no_bounds():
     times = pa.array([1, 2]).cast(pa.timestamp("us"))
     found = bounds_of(times, use_deprecated_int96_timestamps=True)
     assert (found.low, found.high, found.is_exact) == (None, None, False)
+
+
+IN_LIST = pa.array([[{"a": 1}], [], None, [None], [{"a": None}]], pa.list_(pa.struct([("a", pa.int32())])))
+IN_STRUCT = pa.array([{"a": 1}, None, None, {"a": None}, {"a": None}], pa.struct([("a", pa.int32())]))
+
+
+@pytest.mark.parametrize(
+    ("column", "stated", "differs"),
+    [(IN_LIST, 2, False), (IN_LIST, 5, True), (IN_STRUCT, 2, True), (IN_STRUCT, 5, True)],
+    ids=["fewer in lists", "more in lists", "fewer", "more"],
+)
+def test_nulls_of_members_may_leave_out_lists_without_them_and_nothing_else(column, stated, differs):
+    """pyarrow 24 counts no NULL where a list is NULL or empty."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"c": column}), sink, store_schema=False)
+    data = sink.getvalue()
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer, counts, refused = data[end:-8], set(), False
+    for place in (place for place, byte in enumerate(footer) if byte == 2 * 4):
+        changed = footer[:place] + bytes([2 * stated]) + footer[place + 1 :]
+        try:
+            counts.add(parse_footer(changed, end).row_groups[0].chunks[0].null_count)
+        except ValueError as error:
+            refused |= "its levels differ" in str(error)
+    assert refused == differs
+    assert counts <= ({4} if differs else {4, None})
+    assert (None in counts) != differs
