@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute.database import SPILL_FILE, connect, pooled_cursor, prepare
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.errors import DeltaError, MemoryLimitError, StorageError
-from deltaarrow.runtime.gc_pause import gc_paused
+from deltaarrow.runtime.gc_pause import importing
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def files_cursor(
     Raises `MemoryLimitError` if DuckDB needs more than the limit, also for operations that cannot spill;
     `StorageError` if it cannot spill, or if the store fails.
     """
-    with gc_paused():
+    with importing():
         import duckdb
 
     try:

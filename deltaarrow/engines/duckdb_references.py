@@ -28,7 +28,7 @@ from deltaarrow.engines.duckdb_travel import Call, Travel, folded_tokens
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.runtime.gc_pause import gc_paused
+from deltaarrow.runtime.gc_pause import importing
 from deltaarrow.schema import DataType, Field, StructType
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def parse_statement(text: str) -> Statement | None:
     offset = 0 if question is None else question.end()
     if _BEGINNING.match(text, offset) is None:
         return None
-    with gc_paused():
+    with importing():
         from sqlglot.errors import SqlglotError
 
     dialect = _dialect()()
@@ -351,7 +351,7 @@ def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
     These are such names before a dot, and strings that contain one: DuckDB's ``query`` takes statements. A
     statement that cannot be tokenized may name each at its start.
     """
-    with gc_paused():
+    with importing():
         from sqlglot.errors import SqlglotError
         from sqlglot.tokenizer_core import TokenType
     try:

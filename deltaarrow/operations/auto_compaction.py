@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import orjson
 
 import deltaarrow.operations.optimize as optimize
+import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import properties
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.scan import TreeCondition
 from deltaarrow.schema import physical_name, render_path
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import (
@@ -150,7 +150,7 @@ class _Due:
         wanted = set(partitions)
         values = [each.partition_values for each in self.added if _partition(each) in wanted]
         predicate = partitions_predicate(self.snapshot, values)
-        return optimize.Selection((TreeCondition(predicate),), self._text(wanted))
+        return optimize.Selection((scan.TreeCondition(predicate),), self._text(wanted))
 
     def _text(self, partitions: Iterable[_Partition]) -> str:
         """Return the condition on partitions as history shows it."""

@@ -7,19 +7,12 @@ Protection".
 from collections.abc import Mapping
 from datetime import timedelta
 
+import deltaarrow.log as log
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import find_feature, is_supported, properties, supported_features
 from deltaarrow.features.registry import WRITER_FEATURES_VERSION
-from deltaarrow.log import (
-    LogState,
-    ManifestFormat,
-    clean_up_log,
-    compact_logs as write_compaction,
-    list_segment,
-    replay,
-    write_checkpoint,
-)
+from deltaarrow.log import LogState, list_segment, replay
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -33,7 +26,7 @@ def create_checkpoint(
     version: int,
     *,
     known: Snapshot | None = None,
-    manifest_format: ManifestFormat = "parquet",
+    manifest_format: "log.ManifestFormat" = "parquet",
     clock: Clock = system_clock,
 ) -> str:
     """Write a checkpoint of `version` and its ``_last_checkpoint`` hint; return the checkpoint's store name.
@@ -56,7 +49,7 @@ def create_checkpoint(
                 f" choose version {protected} or later",
                 feature="checkpointProtection",
             )
-    return write_checkpoint(state, manifest_format=manifest_format, clock=clock)
+    return log.write_checkpoint(state, manifest_format=manifest_format, clock=clock)
 
 
 def compact_logs(store: Store, first: int, last: int) -> str:
@@ -66,7 +59,7 @@ def compact_logs(store: Store, first: int, last: int) -> str:
     log this release must not maintain.
     """
     _newest(store, "compact the log of")
-    return write_compaction(store, first, last)
+    return log.compact_logs(store, first, last)
 
 
 def cleanup_metadata(store: Store, *, clock: Clock = system_clock) -> list[str]:
@@ -78,7 +71,7 @@ def cleanup_metadata(store: Store, *, clock: Clock = system_clock) -> list[str]:
     Raises `UnsupportedFeatureError` for a table whose log this release must not maintain.
     """
     metadata = _newest(store, "clean up the log of").metadata
-    return clean_up_log(
+    return log.clean_up_log(
         store,
         now_ms=clock(),
         retention_ms=properties.LOG_RETENTION.parse(metadata.configuration) // timedelta(milliseconds=1),

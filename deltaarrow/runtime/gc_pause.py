@@ -2,9 +2,10 @@
 
 import contextlib
 import gc
+import sys
 from collections.abc import Iterator
 
-__all__ = ["gc_paused"]
+__all__ = ["gc_paused", "importing"]
 
 
 @contextlib.contextmanager
@@ -22,3 +23,18 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Pause the collector while modules are imported, and count the objects of new modules as old ones.
+
+    They stay until the process ends, but the next scans of young objects would visit each of them.
+    """
+    known = len(sys.modules)
+    with gc_paused():
+        yield
+        # Objects that are thawed are old ones. What the program itself has frozen stays frozen.
+        if len(sys.modules) > known and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()

@@ -4,8 +4,8 @@ pyarrow.dataset, duckdb, polars and sqlglot cost 80 to 380 ms each; a package wh
 lists those modules here instead of importing them.
 """
 
-import ast
 import importlib
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -13,9 +13,12 @@ from typing import Any
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.runtime.fork_safety import before_forks
-from deltaarrow.runtime.gc_pause import gc_paused
+from deltaarrow.runtime.gc_pause import importing
 
 __all__ = ["lazy_attributes", "lazy_package"]
+
+_IMPORTS = re.compile(r"^ *from (?P<module>\S+) import\b|\b(?P<name>\w+) as (?P=name)\b", re.MULTILINE)
+"""A module that names are imported from, or a name that is imported as itself."""
 
 
 def lazy_package(package: str) -> Callable[[str], Any]:
@@ -31,10 +34,12 @@ def lazy_package(package: str) -> Callable[[str], Any]:
     @cache
     def offered() -> dict[str, str]:
         source: str = sys.modules[package].__loader__.get_source(package)  # type: ignore[union-attr]
-        imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
-        return {
-            each.name: str(node.module) for node in imports for each in node.names if each.asname == each.name
-        }
+        found, module = {}, ""
+        for each in _IMPORTS.finditer(source):
+            module = each["module"] or module
+            if each["name"]:
+                found[each["name"]] = module
+        return found
 
     def load(name: str) -> Any:
         if name == "__all__":
@@ -61,7 +66,7 @@ def lazy_attributes(package: str, names: Mapping[str, str]) -> Callable[[str], A
             meant = "" if name.startswith("_") else did_you_mean(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{meant}")
         # A child forked during an import would wait forever for it to end.
-        with before_forks(), gc_paused():
+        with before_forks(), importing():
             module = importlib.import_module(names[name])
         return getattr(module, name)
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         parse_expression as parse_expression,
         parse_interval as parse_interval,
     )
+    from deltaarrow.spark_sql.kernel_providing import provide_kernels as provide_kernels
     from deltaarrow.spark_sql.known import (
         Equality as Equality,
         known_equalities as known_equalities,
@@ -100,6 +101,5 @@ if TYPE_CHECKING:
         session_time_zone as session_time_zone,
     )
     from deltaarrow.spark_sql.types import has_same_shape as has_same_shape, type_name as type_name
-    from deltaarrow.spark_sql.variant_kernels import provide_kernels as provide_kernels
 
 __getattr__ = lazy_package(__name__)

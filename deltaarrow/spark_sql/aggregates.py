@@ -26,6 +26,7 @@ from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
+from deltaarrow.spark_sql.kernel_calls import SCHEMA
 from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Constant, Node, call, mismatched, refused
 from deltaarrow.spark_sql.operators import half_up, unscaled
@@ -65,7 +66,6 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 from deltaarrow.spark_sql.variant_functions import NO_SCHEMA
-from deltaarrow.spark_sql.variant_kernels import SCHEMA
 
 __all__ = [
     "AGGREGATES",

@@ -7,9 +7,9 @@ position, as in a plain cast. An INSERT may match all fields by their position.
 
 from functools import partial
 
+import deltaarrow.spark_sql.chapters as chapters
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.nested import member, struct_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import Constant, Node, call
@@ -48,7 +48,7 @@ def assigned(
     True
     """
     source, convert = node.type, partial(assigned, fills=fills, by_position=by_position, tries=tries)
-    convert_whole = try_cast if tries else cast
+    convert_whole = chapters.try_cast if tries else cast
     if present is not None and _lacks(source, target):
         return _kept(node, target, present, tries)
     if has_same_shape(source, target) or source == VOID:

@@ -19,13 +19,13 @@ from deltaarrow.errors import ExpressionLimitError, SchemaMismatchError, Unsuppo
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
 from deltaarrow.spark_sql.growth import grows, length_of, longest, parts
+from deltaarrow.spark_sql.kernel_providing import provide_kernels
 from deltaarrow.spark_sql.native import given_sql
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nodes import ColumnRef, Expression, Node, Path, refused, valued, walk
 from deltaarrow.spark_sql.rendering import to_sql
 from deltaarrow.spark_sql.row_errors import row_error
 from deltaarrow.spark_sql.types import VOID, type_name
-from deltaarrow.spark_sql.variant_kernels import provide_kernels
 
 if TYPE_CHECKING:
     import duckdb

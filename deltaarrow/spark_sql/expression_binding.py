@@ -13,8 +13,6 @@ from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType, Field, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.casts import cast, cast_mismatch
-from deltaarrow.spark_sql.conditionals import case, element, field_of
-from deltaarrow.spark_sql.constructors import struct
 from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
@@ -46,7 +44,6 @@ from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.short_trees import COMPARISONS
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
-from deltaarrow.spark_sql.texts import concatenate, like, matches
 from deltaarrow.spark_sql.tree_reading import (
     folded,
     interval_of,
@@ -286,7 +283,7 @@ class _Binder:
             return self._column(node)
         if node.expression.key != "identifier":
             raise refused(f"{node.key.upper()} of something other than a column")
-        return field_of(self.bind(node.this), node.expression.name)
+        return chapters.field_of(self.bind(node.this), node.expression.name)
 
     def _resolved(self, names: tuple[str, ...]) -> tuple[Path, Fields] | None:
         """The path to a column; None for a function that may be called without parentheses."""
@@ -449,7 +446,7 @@ class _Binder:
             if wanted.this.key not in ("tuple", "paren"):
                 raise refused(f"LIKE {wanted.key.upper()} of something other than patterns in parentheses")
             patterns = wanted.this.expressions or [wanted.this.this]
-        make = chapters.is_ilike if node.key == "ilike" else like
+        make = chapters.is_ilike if node.key == "ilike" else chapters.like
         found = [make(operand, self.bind(each)) for each in patterns]
         if node.args.get("negate"):
             found = [negate(each) for each in found]
@@ -462,11 +459,11 @@ class _Binder:
             raise refused("ESCAPE behind something other than LIKE of one pattern")
         if escape.key != "literal" or not escape.is_string:
             raise refused("ESCAPE of something other than a text")
-        found = like(*self._both(matched), escape.this)
+        found = chapters.like(*self._both(matched), escape.this)
         return negate(found) if matched.args.get("negate") else found
 
     def _matches(self, node: "exp.Expr") -> Node:
-        found = matches(*self._both(node))
+        found = chapters.matches(*self._both(node))
         return negate(found) if node.args.get("negate") else found
 
     def _case(self, node: "exp.Expr") -> Node:
@@ -479,17 +476,17 @@ class _Binder:
             conditions = [compare(operand, each, "=") for each in conditions]
         default = node.args.get("default")
         values = tuple(self.bind(each.args["true"]) for each in ifs)
-        return case(tuple(conditions), values, self.bind(default) if default is not None else None)
+        return chapters.case(tuple(conditions), values, self.bind(default) if default is not None else None)
 
     def _element(self, node: "exp.Expr") -> Node:
         if len(node.expressions) != 1:
             raise refused("an array slice")
-        return element(self.bind(node.this), self.bind(node.expressions[0]))
+        return chapters.element(self.bind(node.this), self.bind(node.expressions[0]))
 
     def _tuple(self, node: "exp.Expr") -> Node:
         """``(a, b)`` and ``struct(a, b)``."""
         names = [own_name(each) for each in node.expressions]
-        return struct(
+        return chapters.struct(
             names, [self.bind(each.this if each.key == "alias" else each) for each in node.expressions]
         )
 
@@ -529,7 +526,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "concat": _Binder._adjacent,
     "div": lambda binder, node: divide(*binder._both(node)),
     "dot": _Binder._dot,
-    "dpipe": lambda binder, node: concatenate(*binder._both(node)),
+    "dpipe": lambda binder, node: chapters.concatenate(*binder._both(node)),
     "escape": _Binder._escaped_like,
     "extract": _Binder._extract,
     "hexstring": lambda _, node: Constant(bytes.fromhex("0" * (len(node.this) % 2) + node.this), BINARY),

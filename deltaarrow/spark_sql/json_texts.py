@@ -12,6 +12,7 @@ from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, java_text, let
 from deltaarrow.spark_sql.function import Function, literal_text
+from deltaarrow.spark_sql.kernel_calls import JSON
 from deltaarrow.spark_sql.nodes import UNSTORED, Node, call, escaped, refused
 from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.types import (
@@ -31,7 +32,6 @@ from deltaarrow.spark_sql.types import (
     type_name,
 )
 from deltaarrow.spark_sql.variant_functions import variant_text
-from deltaarrow.spark_sql.variant_kernels import JSON
 
 __all__ = [
     "FUNCTIONS",

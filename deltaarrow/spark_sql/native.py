@@ -7,11 +7,11 @@ query reads and the values that it returns need not, so they are converted and c
 from collections.abc import Collection, Mapping
 
 from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.spark_sql.kernel_calls import calls_kernel
 from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, refused, valued, walk
 from deltaarrow.spark_sql.rendering import rendered, to_sql
 from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, native_sql_type, sql_type
-from deltaarrow.spark_sql.variant_kernels import calls_kernel
 
 __all__ = ["given", "given_sql", "given_with_variants_sql", "taken", "taken_sql", "to_native_sql"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.runtime.gc_pause import gc_paused
+from deltaarrow.runtime.gc_pause import importing
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.short_trees import short_tree
@@ -131,7 +131,7 @@ class TextRules(Protocol):
 
 def parse_statement(text: str, rules: TextRules) -> "exp.Expr":
     """The tree of one expression or query; raises as `parse_tree` does."""
-    with gc_paused():
+    with importing():
         from sqlglot.errors import SqlglotError
 
     if rules.is_stored and len(text) > _MAX_LENGTH:
@@ -170,7 +170,7 @@ def tokenize_duckdb(text: str) -> list[Any]:
 
 
 def _tokens(text: str, dialect: Any) -> list[Any]:
-    with gc_paused():
+    with importing():
         from sqlglot.errors import SqlglotError
     with placed_in(text):
         try:

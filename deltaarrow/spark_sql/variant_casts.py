@@ -12,6 +12,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import let
+from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, KIND, LEAF, MAKE, PART
 from deltaarrow.spark_sql.native import taken
 from deltaarrow.spark_sql.nested import nesting, struct_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import OWN_NAME, UNSTORED, Constant, Node, call, escaped, refused
@@ -34,7 +35,6 @@ from deltaarrow.spark_sql.types import (
     sql_type,
     type_name,
 )
-from deltaarrow.spark_sql.variant_kernels import ELEMENTS, FIELDS, KIND, LEAF, MAKE, PART
 
 __all__ = ["as_variant", "made_variant", "no_cast", "part_at", "variant_as"]
 

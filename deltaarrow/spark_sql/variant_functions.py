@@ -14,11 +14,11 @@ from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.column_ddl import parse_type
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, literal_text
+from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, JSON, PARSE, SCHEMA
 from deltaarrow.spark_sql.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.statement_text import Words
 from deltaarrow.spark_sql.types import BOOLEAN, INTEGER, STRING, VARIANT, sql_type, type_name
 from deltaarrow.spark_sql.variant_casts import made_variant, no_cast, part_at, variant_as
-from deltaarrow.spark_sql.variant_kernels import ELEMENTS, FIELDS, JSON, PARSE, SCHEMA
 from deltaarrow.variant import parse_json, parse_path
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ null differs from NULL, and every value keeps its type.
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.inferred_types import schema_of_variants
-from deltaarrow.spark_sql.nodes import Call, Node
+from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, JSON, KIND, LEAF, MAKE, PARSE, PART, SCHEMA
 from deltaarrow.spark_sql.types import VARIANT, sql_type
 from deltaarrow.variant import (
     VARIANT_NULL,
@@ -34,71 +34,10 @@ from deltaarrow.variant.layout import Basic
 from deltaarrow.variant.ragged import is_valid, spans
 from deltaarrow.variant.values import decode
 
-if TYPE_CHECKING:
-    import duckdb
-
-__all__ = [
-    "ELEMENTS",
-    "FIELDS",
-    "JSON",
-    "KIND",
-    "LEAF",
-    "MAKE",
-    "PARSE",
-    "PART",
-    "SCHEMA",
-    "calls_kernel",
-    "provide_kernels",
-]
-
-_PREFIX = "deltaarrow_variant_"
-PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA, MAKE = (
-    f"{_PREFIX}{name}"
-    for name in ("part", "leaf", "json", "parse", "kind", "elements", "fields", "schema", "make")
-)
-"""The names of the functions.
-
-========  ===============================================================================================
-PART      the part at a path, as a variant; NULL if there is none
-LEAF      the value as a struct: ``kind`` tells its type and which of the other members holds it; NULL for a
-          variant null
-JSON      the JSON text
-PARSE     the variant of a JSON text; NULL if it is none, and no bytes where Spark may read it all the same
-KIND      ``object``, ``array``, ``null``, or ``plain`` for any other value
-ELEMENTS  the elements of an array as a list of structs, whose ``value`` is a variant; NULL for another value
-FIELDS    the fields of an object in the same way, with their ``key``
-MAKE      the object of lists of keys and of variants, or without keys the array; NULL without variants
-SCHEMA    the type that all variants of a list have together; NULL if Spark has none for one of them
-========  ===============================================================================================
-"""
+__all__ = ["KERNELS"]
 
 _LEAF_TYPE = "STRUCT(kind VARCHAR, whole BIGINT, number DOUBLE, text VARCHAR, bytes BLOB)"
-_OVER_ARROW: Any = {"type": "arrow", "null_handling": "special"}
 _UNSURE = {"metadata": b"", "value": b""}
-
-
-def provide_kernels(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-    """Give a connection the functions, if a statement calls one and they are not there yet."""
-    import duckdb
-
-    if _PREFIX not in sql:
-        return
-    for name, (compute, parameters, result) in _KERNELS.items():
-        try:
-            connection.create_function(
-                name,
-                compute,
-                [duckdb.sqltype(each) for each in parameters],
-                duckdb.sqltype(result),
-                **_OVER_ARROW,
-            )
-        except (duckdb.CatalogException, duckdb.NotImplementedException):
-            return  # The database has them from an earlier statement.
-
-
-def calls_kernel(node: Node) -> bool:
-    """Whether a node itself calls one of the functions."""
-    return isinstance(node, Call) and _PREFIX in node.sql
 
 
 def _part(variants: Any, paths: Any) -> pa.Array:
@@ -265,7 +204,7 @@ def _array(column: Any) -> pa.Array:
 
 _BYTES = sql_type(VARIANT)
 _KEYED = f"STRUCT(key VARCHAR, value {_BYTES})[]"
-_KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
+KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
     PART: (_part, (_BYTES, "VARCHAR"), _BYTES),
     LEAF: (_leaf, (_BYTES,), _LEAF_TYPE),
     JSON: (_json, (_BYTES,), "VARCHAR"),

@@ -166,7 +166,7 @@ class FoundRows:
         """The number of rows of the source of a MERGE."""
         return 0 if self.source is None else self.source.rows or 0
 
-    def others_explained(self) -> list[scan.Explanation]:
+    def others_explained(self) -> "list[scan.Explanation]":
         """Which files of other Delta tables the query reads."""
         sql, _ = self._compiled(self._text({}, has_marked=False))
         return self.session.connection.explain(sql, self.session.variables)

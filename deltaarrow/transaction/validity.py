@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+import deltaarrow.write as write
 from deltaarrow.actions import (
     Action,
     AddCDCFile,
@@ -27,7 +28,6 @@ from deltaarrow.schema import Schema
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, TABLE_PREFIX
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path
-from deltaarrow.write import identity_column
 
 __all__ = [
     "ensure_live",
@@ -73,10 +73,10 @@ def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
         return
     columns = Schema.from_json(metadata.schema_string)
     for field in Schema.from_json(staged.schema_string).fields:
-        before, kept = identity_column(field), columns.find(field.name)
+        before, kept = write.identity_column(field), columns.find(field.name)
         if before is None or before.high_water_mark is None or kept is None:
             continue
-        after = identity_column(kept)
+        after = write.identity_column(kept)
         mark = None if after is None else after.high_water_mark
         if mark is None or (mark - before.high_water_mark) * before.step < 0:
             raise DeltaProtocolError(

@@ -12,18 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
+import deltaarrow.variant as variant
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.statistics import parquet_leaves
-from deltaarrow.variant import (
-    MAX_COLUMNS,
-    SAMPLE_ROWS,
-    Shape,
-    convert_variants,
-    holds_variant,
-    infer_shape,
-    shred,
-)
+from deltaarrow.variant import convert_variants, holds_variant
 
 __all__ = ["StoredForm", "VariantColumns"]
 
@@ -39,7 +32,7 @@ class StoredForm:
     """How one file stores its variants: each column, by position, whole or shredded into a `Shape`."""
 
     types: Mapping[int, DataType]
-    shapes: Mapping[_Path, Shape]
+    shapes: "Mapping[_Path, variant.Shape]"
     schema: pa.Schema
     """The schema of the file."""
 
@@ -102,13 +95,13 @@ class VariantColumns:
 
     def form_for(self, rows: pa.Table) -> StoredForm:
         """Choose the form of variants in a file that begins with these rows."""
-        shapes: dict[_Path, Shape] = {}
+        shapes: dict[_Path, variant.Shape] = {}
         if self._shreds:
-            room = MAX_COLUMNS
+            room = variant.MAX_COLUMNS
             for place, data_type in self._types.items():
-                sample = _whole(rows.column(place).slice(0, SAMPLE_ROWS))
+                sample = _whole(rows.column(place).slice(0, variant.SAMPLE_ROWS))
                 for path, variants in _shreddable(sample, data_type, (place,)):
-                    shape = infer_shape(variants, room)
+                    shape = variant.infer_shape(variants, room)
                     if shape is not None:
                         shapes[path] = shape
                         room -= sum(1 for _ in parquet_leaves([pa.field("", shape.arrow_type)]))
@@ -132,9 +125,11 @@ def _shreddable(array: pa.Array, data_type: DataType, path: _Path) -> Iterator[t
             yield from _shreddable(part, field.type, (*path, place))
 
 
-def _stored(array: pa.Array, data_type: DataType, path: _Path, shapes: Mapping[_Path, Shape]) -> pa.Array:
+def _stored(
+    array: pa.Array, data_type: DataType, path: _Path, shapes: "Mapping[_Path, variant.Shape]"
+) -> pa.Array:
     if data_type == _VARIANT:
-        return shred(array, shapes[path]) if path in shapes else _unshredded(array)
+        return variant.shred(array, shapes[path]) if path in shapes else _unshredded(array)
     if not isinstance(data_type, StructType):
         return convert_variants(array, data_type, _unshredded)
     pairs = zip(array.flatten(), data_type.fields, strict=True)

@@ -120,6 +120,13 @@ def test_what_is_imported_at_first_use_is_not_named_as_a_module_beside_it():
     assert found == set()
 
 
+def test_a_lazy_package_offers_the_names_that_it_imports_as_themselves():
+    for module in (each for each in modules() if "lazy_package(__name__)" in each.text):
+        imports = [node for node in ast.walk(module.tree) if isinstance(node, ast.ImportFrom)]
+        named = {each.name for node in imports for each in node.names if each.name == each.asname}
+        assert importlib.import_module(module.name).__getattr__("__all__") == sorted(named), module.name
+
+
 def test_no_test_has_to_reach_a_module_by_a_text():
     """A function of the same name hides a module from ``import``; rename one of the two."""
     tests = [path for path in (ROOT / "tests").rglob("*.py") if path.parent != Path(__file__).parent]

@@ -49,7 +49,7 @@ def delete_rows(operation: RowOperation, predicate: str | None, target_alias: st
 
 def explain_delete(
     operation: RowOperation, predicate: str | None, target_alias: str = TARGET
-) -> scan.Explanation:
+) -> "scan.Explanation":
     """Return which files `delete_rows` reads; nothing is committed."""
     condition = _condition(operation, predicate, target_alias)
     plan = _plan(operation, condition)

@@ -93,7 +93,7 @@ def change_found_rows(operation: RowOperation, statement: MergeStatement, query:
 
 def explain_found_rows(
     operation: RowOperation, statement: MergeStatement, query: RowQuery
-) -> scan.Explanation:
+) -> "scan.Explanation":
     """Return which files of the table `change_found_rows` reads; nothing is committed."""
     return _FoundRows(operation, statement, query).explain(query.cursor)
 

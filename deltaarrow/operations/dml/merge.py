@@ -88,7 +88,7 @@ def carry_out_merge(
         return operation.carry_out(run)
 
 
-def explain_merge(operation: RowOperation, statement: MergeStatement, source: Any) -> scan.Explanation:
+def explain_merge(operation: RowOperation, statement: MergeStatement, source: Any) -> "scan.Explanation":
     """Return which files of the table a merge reads.
 
     Args:
@@ -234,7 +234,7 @@ class Merge:
             self.operation.snapshot.schema,
         )
 
-    def explain(self, cursor: "duckdb.DuckDBPyConnection | None") -> scan.Explanation:
+    def explain(self, cursor: "duckdb.DuckDBPyConnection | None") -> "scan.Explanation":
         """Return which files of the table the merge reads; `cursor` is as for `predicate`."""
         snapshot = self.operation.snapshot
         columns = [name for name in snapshot.schema.names if name in self.columns]

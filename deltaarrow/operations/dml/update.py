@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import deltaarrow.scan as scan
+import deltaarrow.variant as variant
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
@@ -26,7 +27,7 @@ from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import DEFAULT_KEY
-from deltaarrow.variant import holds_variant, parse_json
+from deltaarrow.variant import holds_variant
 
 __all__ = ["explain_update", "update_rows"]
 
@@ -80,7 +81,7 @@ def update_rows(
 
 def explain_update(
     operation: RowOperation, updates: Mapping[str, str], predicate: str | None, target_alias: str = TARGET
-) -> scan.Explanation:
+) -> "scan.Explanation":
     """Return which files `update_rows` reads; nothing is committed."""
     bound = _bound(operation, updates, None, predicate, target_alias, tries=False)
     columns = [name for name in operation.snapshot.schema.names if name in bound.read]
@@ -191,5 +192,5 @@ def _array(name: str, value: Any, data_type: DataType) -> pa.Array:
             raise SchemaMismatchError(
                 f"the value {value!r} does not fit column {name!r}: a variant is given as JSON text"
             )
-        return parse_json(pa.array([value]))
+        return variant.parse_json(pa.array([value]))
     return pa.array([value], to_arrow_type(data_type))
