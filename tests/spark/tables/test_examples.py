@@ -4,6 +4,7 @@ Each example runs on two equal tables, once with each import. Rows, history, pro
 two are the same afterwards, and so are the columns of what the example returns.
 """
 
+import contextlib
 import datetime
 import json
 import re
@@ -272,7 +273,13 @@ def test_an_example_does_the_same_with_both_imports_at_length(spark, tmp_path, n
     check(spark, tmp_path, name)
 
 
-def check(spark, tmp_path, name):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["update_by_column", "delete_by_text", "compaction"])
+def test_an_example_does_the_same_on_executors(spark, tmp_path, name):
+    check(spark, tmp_path, name, on_executors=True)
+
+
+def check(spark, tmp_path, name, on_executors=False):
     import delta.tables
 
     import deltaarrow.spark.tables
@@ -285,7 +292,9 @@ def check(spark, tmp_path, name):
         path = str(tmp_path / package)
         shutil.copytree(first, path)
         table = module.DeltaTable.forPath(spark, path)
-        frames[package] = EXAMPLES[name](module, spark, table, path)
+        is_there = on_executors and package == "deltaarrow"
+        with deltaarrow.spark.on_executors(spark) if is_there else contextlib.nullcontext():
+            frames[package] = EXAMPLES[name](module, spark, table, path)
     theirs, ours = frames.values()
     if hasattr(theirs, "schema"):
         # What a result never leaves empty, Spark says so of in some results.
