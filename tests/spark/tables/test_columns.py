@@ -45,7 +45,7 @@ def texts_of(spark, functions):
 def test_a_column_becomes_the_text_that_spark_says_means_the_same(spark):
     from pyspark.sql import functions
 
-    from deltaarrow.spark.column_sql import ColumnTexts
+    from deltaarrow.spark.tables.column_sql import ColumnTexts
 
     frame = spark.sql(ROWS)
     texts = ColumnTexts([lambda: frame])
@@ -59,7 +59,7 @@ def test_a_column_without_a_text_is_refused(spark):
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions
 
-    from deltaarrow.spark.column_sql import ColumnTexts
+    from deltaarrow.spark.tables.column_sql import ColumnTexts
 
     frame = spark.sql(ROWS)
     texts = ColumnTexts([lambda: frame])

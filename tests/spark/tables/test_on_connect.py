@@ -11,7 +11,7 @@ SCRIPT = r"""
 import datetime
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.spark.column_sql import ColumnTexts
+from deltaarrow.spark.tables.column_sql import ColumnTexts
 from deltaarrow.spark.tables import DeltaTable, IdentityGenerator
 from pyspark.sql import functions
 from pyspark.sql.functions import col, expr, lit, when

@@ -8,13 +8,21 @@ PySpark shows the tree of an expression with operators as functions::
     col("address")["city"], col("a").alias("b")    address['city'], a AS b
     expr("a % 2 = 1")                              a % 2 = 1
 
-A text of SQL inside, as in the last line, stays as it is. See `deltaarrow.spark.column_sql` for what decides.
+A text of SQL inside, as in the last line, stays as it is. `column_sql` tells what decides.
 """
 
 import re
 from collections.abc import Sequence
 
-from deltaarrow.spark.column_forms import Qualify, attribute, call, casted, chosen, extracted, lambda_of
+from deltaarrow.spark.tables.column_forms import (
+    Qualify,
+    attribute,
+    call,
+    casted,
+    chosen,
+    extracted,
+    lambda_of,
+)
 
 __all__ = ["classic_texts", "column_names"]
 

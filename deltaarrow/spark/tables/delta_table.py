@@ -1,14 +1,4 @@
-"""delta-spark's Python API for tables, without its jar: a notebook moves over by its import.
-
-::
-
-    from deltaarrow.spark.tables import DeltaTable  # before: from delta.tables import DeltaTable
-
-The classes and methods have the names, the arguments and the results of delta-spark's ``delta.tables``, on
-classic Spark and on Spark Connect. The table is planned and committed by this package, in the process that
-holds the session: on Spark Connect, the client reaches the storage. Expressions are Spark SQL, or columns of
-PySpark, which become Spark SQL (`deltaarrow.spark.column_sql`). Errors are those of `deltaarrow.errors`.
-"""
+"""The front door of delta-spark's Python API for tables: `DeltaTable`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace as replaced
@@ -21,14 +11,14 @@ from pyspark.sql.types import StructType
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties as table_properties
 from deltaarrow.schema import Field, Schema
-from deltaarrow.spark import operations
-from deltaarrow.spark.arguments import assigned, condition_of, ensure_type
-from deltaarrow.spark.column_sql import ColumnTexts
-from deltaarrow.spark.frames import arrow_frame, empty_frame, table_frame
-from deltaarrow.spark.merge_builder import DeltaMergeBuilder, MergeScope
-from deltaarrow.spark.optimize_builder import DeltaOptimizeBuilder
-from deltaarrow.spark.table_builder import Creation, DeltaTableBuilder, IdentityGenerator
-from deltaarrow.spark.table_reference import TableReference, reference_of_name, reference_of_path
+from deltaarrow.spark.tables import operations
+from deltaarrow.spark.tables.arguments import assigned, condition_of, ensure_type
+from deltaarrow.spark.tables.column_sql import ColumnTexts
+from deltaarrow.spark.tables.frames import arrow_frame, empty_frame, table_frame
+from deltaarrow.spark.tables.merge_builder import DeltaMergeBuilder, MergeScope
+from deltaarrow.spark.tables.optimize_builder import DeltaOptimizeBuilder
+from deltaarrow.spark.tables.table_builder import Creation, DeltaTableBuilder
+from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.spark_sql import Words, declared_columns
 from deltaarrow.sql.statements.maintenance import Convert
@@ -37,13 +27,7 @@ from deltaarrow.table import DeltaTable as OneNodeTable
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = [
-    "DeltaMergeBuilder",
-    "DeltaOptimizeBuilder",
-    "DeltaTable",
-    "DeltaTableBuilder",
-    "IdentityGenerator",
-]
+__all__ = ["DeltaTable"]
 
 _HADOOP = ("fs.", "dfs.")
 

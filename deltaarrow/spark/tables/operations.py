@@ -13,9 +13,9 @@ import pyarrow as pa
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.operations.dml import MergeClause
-from deltaarrow.spark.frames import source_stream
-from deltaarrow.spark.statement_session import run, statements_of
-from deltaarrow.spark.table_reference import TableReference
+from deltaarrow.spark.tables.frames import source_stream
+from deltaarrow.spark.tables.statement_session import run, statements_of
+from deltaarrow.spark.tables.table_reference import TableReference
 from deltaarrow.sql.results import merged
 from deltaarrow.sql.settings import AUTO_MERGE
 from deltaarrow.sql.statements.definition import CloneTable, CreateTable, TableClauses

@@ -10,12 +10,12 @@ from pyspark.errors import PySparkException
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
-from deltaarrow.spark import operations
-from deltaarrow.spark.arguments import assigned, condition_of
-from deltaarrow.spark.column_sql import ColumnTexts
-from deltaarrow.spark.column_text import column_names
-from deltaarrow.spark.frames import arrow_frame
-from deltaarrow.spark.table_reference import TableReference
+from deltaarrow.spark.tables import operations
+from deltaarrow.spark.tables.arguments import assigned, condition_of
+from deltaarrow.spark.tables.column_sql import ColumnTexts
+from deltaarrow.spark.tables.column_text import column_names
+from deltaarrow.spark.tables.frames import arrow_frame
+from deltaarrow.spark.tables.table_reference import TableReference
 from deltaarrow.sql.spark_grammar.rows import quoted
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.spark import operations
-from deltaarrow.spark.arguments import column_list
-from deltaarrow.spark.frames import arrow_frame
-from deltaarrow.spark.table_reference import TableReference
+from deltaarrow.spark.tables import operations
+from deltaarrow.spark.tables.arguments import column_list
+from deltaarrow.spark.tables.frames import arrow_frame
+from deltaarrow.spark.tables.table_reference import TableReference
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

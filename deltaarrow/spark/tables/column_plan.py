@@ -1,14 +1,22 @@
 """Candidate SQL texts of a column of Spark Connect, from the plan that its client sends.
 
 The message `Expression` of Spark Connect names functions, types and literals; only which side of a merge a
-column is of may be open. See `deltaarrow.spark.column_sql` for what decides.
+column is of may be open. `column_sql` tells what decides.
 """
 
 import datetime
 from collections.abc import Callable
 from typing import Any
 
-from deltaarrow.spark.column_forms import Qualify, attribute, call, casted, chosen, extracted, lambda_of
+from deltaarrow.spark.tables.column_forms import (
+    Qualify,
+    attribute,
+    call,
+    casted,
+    chosen,
+    extracted,
+    lambda_of,
+)
 from deltaarrow.sql.create_text import text_literal
 
 __all__ = ["connect_texts"]

@@ -15,9 +15,9 @@ from deltaarrow.schema.keys import (
     IDENTITY_START_KEY,
     IDENTITY_STEP_KEY,
 )
-from deltaarrow.spark import operations
-from deltaarrow.spark.arguments import column_list, refuse_types
-from deltaarrow.spark.table_reference import TableReference, reference_of_name, reference_of_path
+from deltaarrow.spark.tables import operations
+from deltaarrow.spark.tables.arguments import column_list, refuse_types
+from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
 from deltaarrow.spark_sql import Words, parse_column_options, parse_type
 from deltaarrow.sql.statements.definition import CreateTable, TableClauses
 

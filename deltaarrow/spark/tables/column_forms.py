@@ -2,7 +2,7 @@
 
 What PySpark shows of an expression leaves some things open: whether ``1.5`` is a double or a decimal, and to
 which side of a merge ``id`` belongs. So each part has several texts, the likely one first, and an expression
-has those of all combinations. `deltaarrow.spark.column_sql` asks Spark which of them means the same.
+has those of all combinations. `deltaarrow.spark.tables.column_sql` asks Spark which of them means the same.
 """
 
 import itertools

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.spark.catalog_of_spark import SparkNames
+from deltaarrow.spark.tables.catalog_of_spark import SparkNames
 from deltaarrow.spark_sql import in_time_zone
 from deltaarrow.sql import connect
 from deltaarrow.sql.registry import kind_of

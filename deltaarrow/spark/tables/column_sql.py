@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.spark.column_forms import Qualify
-from deltaarrow.spark.column_plan import connect_texts
-from deltaarrow.spark.column_text import classic_texts, column_names
-from deltaarrow.spark.frames import is_connect
+from deltaarrow.spark.tables.column_forms import Qualify
+from deltaarrow.spark.tables.column_plan import connect_texts
+from deltaarrow.spark.tables.column_text import classic_texts, column_names
+from deltaarrow.spark.tables.frames import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

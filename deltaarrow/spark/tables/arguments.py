@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pyspark.sql import Column
 
 if TYPE_CHECKING:
-    from deltaarrow.spark.column_sql import ColumnTexts
+    from deltaarrow.spark.tables.column_sql import ColumnTexts
 
 __all__ = ["assigned", "column_list", "condition_of", "ensure_type", "refuse_types"]
 
