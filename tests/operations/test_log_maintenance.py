@@ -99,7 +99,7 @@ def test_what_fails_after_a_commit_does_not_fail_it(tmp_path, monkeypatch, caplo
     def fail(*args, **kwargs):
         raise OSError("no such bucket")
 
-    monkeypatch.setattr("deltaarrow.operations.log_maintenance.clean_up_log", fail)
+    monkeypatch.setattr("deltaarrow.log.clean_up_log", fail)
     commit_ten(tmp_path)
     assert DeltaTable(tmp_path).version() == 4
     assert "no such bucket" in caplog.text

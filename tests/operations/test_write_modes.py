@@ -190,7 +190,7 @@ def test_checkpoints_can_be_turned_off(tmp_path):
 def test_a_checkpoint_that_fails_does_not_fail_the_commit(tmp_path, monkeypatch, caplog):
     write_deltalake(tmp_path, ROWS, configuration={"delta.checkpointInterval": "1"})
     monkeypatch.setattr(
-        "deltaarrow.operations.log_maintenance.write_checkpoint",
+        "deltaarrow.log.write_checkpoint",
         lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")),
     )
     write_deltalake(tmp_path, ROWS, mode="append")
