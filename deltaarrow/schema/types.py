@@ -99,6 +99,13 @@ class _Described:
             )
         return found
 
+    if not TYPE_CHECKING:  # type checkers shall find absent names themselves
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "to_pyarrow":  # of older releases of deltalake
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}; use to_arrow()")
+            return object.__getattribute__(self, name)
+
     def _to_value(self) -> JsonValue:
         raise NotImplementedError
 

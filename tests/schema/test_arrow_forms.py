@@ -87,3 +87,10 @@ def test_invariants_are_told_with_their_columns():
     inner = StructType([Field("x", "long", metadata={"delta.invariants": text})])
     assert Schema([Field("s", inner)]).invariants == [("s.x", "x > 1")]
     assert Schema([Field("s", inner)]).json()["fields"][0]["name"] == "s"
+
+
+@pytest.mark.parametrize("part", [*TYPES, Field("x", "long"), Schema([Field("x", "long")])], ids=str)
+def test_the_older_name_of_to_arrow_says_what_to_use(part):
+    with pytest.raises(AttributeError, match=r"has no attribute 'to_pyarrow'; use to_arrow\(\)"):
+        part.to_pyarrow()
+    assert not hasattr(part, "nothing")
