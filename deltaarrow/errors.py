@@ -13,10 +13,12 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── CorruptDeletionVectorError  a deletion vector fails one of its checks
     │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself (also an OSError)
     │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
-    │       └── AppendOnlyError       rows of the table have to stay (also a CommitFailedError)
+    │       ├── AppendOnlyError       rows of the table have to stay (also a CommitFailedError)
+    │       └── UnknownTypeError      there is no primitive type of a name (also a ValueError)
     ├── SchemaMismatchError           data or columns do not fit the table's schema
     ├── ConstraintViolationError      a row breaks a constraint, or a value cannot be computed for it
     ├── InvalidPredicateError         a condition is not understood, or cannot be computed for a row
+    │   └── InvalidFilterValueError   a filter as a tuple has no value of a column (also a ValueError)
     ├── InvalidCommitMetadataError    a commit cannot have such metadata (also a ValueError)
     ├── InvalidOptionError            options of a write exclude one another (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
@@ -66,6 +68,7 @@ __all__ = [
     "ExpressionLimitError",
     "FeatureDropError",
     "InvalidCommitMetadataError",
+    "InvalidFilterValueError",
     "InvalidOptionError",
     "InvalidPredicateError",
     "InvalidTablePropertyError",
@@ -78,6 +81,7 @@ __all__ = [
     "StorageError",
     "StorageSystemError",
     "TableNotFoundError",
+    "UnknownTypeError",
     "UnsupportedFeatureError",
     "VacuumError",
     "VersionExistsError",
@@ -141,6 +145,18 @@ def _rebuild_unsupported(message: str, feature: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(message, feature=feature)
 
 
+class UnknownTypeError(UnsupportedFeatureError, ValueError):
+    """The protocol has no primitive type of the name in `feature`."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the class and `feature` when the error crosses a process border."""
+        return _rebuild_unknown_type, (str(self), self.feature)
+
+
+def _rebuild_unknown_type(message: str, feature: str) -> UnknownTypeError:
+    return UnknownTypeError(message, feature=feature)
+
+
 class SchemaMismatchError(DeltaError):
     """Columns or types do not fit the schema of the table."""
 
@@ -151,6 +167,10 @@ class ConstraintViolationError(DeltaError):
 
 class InvalidPredicateError(DeltaError):
     """A condition is not understood, names an unknown column, or cannot be computed for a row."""
+
+
+class InvalidFilterValueError(InvalidPredicateError, ValueError):
+    """A filter as a tuple compares a column with an object that is no value of any column."""
 
 
 class InvalidCommitMetadataError(DeltaError, ValueError):

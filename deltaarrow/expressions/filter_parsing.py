@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import InvalidFilterValueError, InvalidPredicateError
 from deltaarrow.expressions.nodes import (
     And,
     Column,
@@ -43,6 +43,8 @@ _COMPARISONS: dict[str, CompareOp] = {
     ">": ">",
     ">=": ">=",
 }
+_FAILURES = ("a filter cannot compare with a value of type", "Could not encode partition value for type")
+"""What is said of a wrong value: for most columns, and as in ``deltalake`` for a string partition column."""
 _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 
 
@@ -58,7 +60,8 @@ def from_filters(
         schema: the schema of the columns, to tell which partition columns are strings.
 
     Raises:
-        InvalidPredicateError: a filter is ill-formed, or a value has a type that no column has.
+        InvalidPredicateError: a filter is ill-formed.
+        InvalidFilterValueError: a value has a type that no column has.
 
     >>> from_filters([("a", ">=", 1)])
     Compare(op='>=', left=Column(path=('a',)), right=Literal(value=1, type=None))
@@ -116,7 +119,10 @@ def _value(value: Any, is_text: bool) -> LiteralValue:
         if hasattr(value, method):
             value = getattr(value, method)()
     if value is not None and not isinstance(value, _VALUES):
-        raise InvalidPredicateError(f"a filter cannot compare with {value!r}, of type {type(value).__name__}")
+        raise InvalidFilterValueError(
+            f"{_FAILURES[is_text]} {type(value).__name__}: {value!r} is no text, number,"
+            " boolean, date or time"
+        )
     result: LiteralValue = _partition_text(value) if is_text else value
     return result
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from deltaarrow.display.near_names import did_you_mean, no_column
-from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnknownTypeError, UnsupportedFeatureError
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema.arrow_form import ArrowForm, of_arrow
 from deltaarrow.schema.field_list import FieldList
@@ -57,7 +57,9 @@ _PRIMITIVES = (
 )
 _TYPE_NAMES = ", ".join((*_PRIMITIVES, "decimal(precision,scale)"))
 # Further spellings that Spark's schema parser accepts.
-_ALIASES = {"null": "void", "decimal": "decimal(10,0)"}
+_ALIASES = {"null": "void"}
+_BARE_DECIMAL = "decimal(10,0)"
+"""What ``decimal`` without digits means in the JSON of a schema, as in Spark."""
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _MAX_PRECISION = 38
 # Arrow's C interface allows 64 levels of nesting; some are reserved for structs around a table's columns.
@@ -123,7 +125,7 @@ class PrimitiveType(_Type):
     """A primitive type, named as in the log; decimals are ``decimal(precision,scale)``.
 
     Raises:
-        UnsupportedFeatureError: the protocol has no primitive type of this name.
+        UnknownTypeError: the protocol has no primitive type of this name.
 
     >>> PrimitiveType("decimal(10, 2)")
     PrimitiveType("decimal(10,2)")
@@ -154,9 +156,9 @@ class PrimitiveType(_Type):
         if not isinstance(value, str):
             raise _corrupt(path, "has no type name")
         try:
-            return cls(value)
-        except UnsupportedFeatureError as error:
-            raise UnsupportedFeatureError(f"{_at(path)}{error}", feature=error.feature) from None
+            return cls(_BARE_DECIMAL if value == "decimal" else value)
+        except UnknownTypeError as error:
+            raise UnknownTypeError(f"{_at(path)}{error}", feature=error.feature) from None
 
 
 class _OfVariant(type):
@@ -510,13 +512,13 @@ def _read_type(value: JsonValue, path: str) -> DataType:
 def _normalised_decimal(name: str) -> str:
     match = _DECIMAL.fullmatch(name) if isinstance(name, str) else None
     if match is None:
-        raise UnsupportedFeatureError(
+        raise UnknownTypeError(
             f"the type {name!r} is not supported{_meant_type(str(name))} (types: {_TYPE_NAMES})",
             feature=str(name),
         )
     precision, scale = int(match[1]), int(match[2])
     if not (1 <= precision <= _MAX_PRECISION and 0 <= scale <= precision):
-        raise UnsupportedFeatureError(
+        raise UnknownTypeError(
             f"the type {name!r} is not supported: a decimal has a precision of 1 to {_MAX_PRECISION} and a"
             " scale from 0 to the precision",
             feature=name,

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import InvalidFilterValueError, InvalidPredicateError
 from deltaarrow.expressions import Column, Compare, IsIn, IsNull, Literal, Not, Or, from_filters, to_arrow
+from deltaarrow.schema import Field, StructType
 
 ROWS = pa.table({"n": range(4), "a": [1, 2, None, 4], "s": ["x", None, "y", "z"]})
 
@@ -92,3 +93,14 @@ def test_the_empty_text_is_null_in_a_partition_column():
 def test_ill_formed_filters_are_refused(filters, message):
     with pytest.raises(InvalidPredicateError, match=message):
         from_filters(filters)
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, [1], object()], ids=lambda value: type(value).__name__)
+def test_a_value_of_a_wrong_type_is_a_value_error_as_in_deltalake(value):
+    schema = StructType([Field("day", "string"), Field("n", "long")])
+    for filters in ([("day", "=", value)], [("day", "in", [value, "x"])]):
+        with pytest.raises(ValueError, match="Could not encode partition value for type") as caught:
+            from_filters(filters, ["day"], schema)
+        assert type(caught.value) is InvalidFilterValueError
+    with pytest.raises(InvalidPredicateError, match=f"value of type {type(value).__name__}"):
+        from_filters([("n", "=", value)], ["day"], schema)

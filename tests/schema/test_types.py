@@ -2,7 +2,7 @@ import pickle
 
 import pytest
 
-from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnknownTypeError, UnsupportedFeatureError
 from deltaarrow.schema import (
     ArrayType,
     Field,
@@ -77,17 +77,19 @@ def test_unknown_keys_survive():
     ("spelled", "meant"),
     [("decimal( 10 , 2 )", "decimal(10,2)"), ("decimal", "decimal(10,0)"), ("null", "void")],
 )
-def test_other_spellings_of_spark_are_taken(spelled, meant):
-    assert PrimitiveType(spelled).type == meant
+def test_other_spellings_of_spark_are_taken_in_json(spelled, meant):
+    assert data_type_from_json(f'"{spelled}"').type == meant
 
 
 @pytest.mark.parametrize(
-    "name", ["int", "decimal(39,0)", "decimal(5,-1)", "decimal(2,3)", "interval day", ""]
+    "name", ["int", "decimal", "decimal(39,0)", "decimal(5,-1)", "decimal(2,3)", "interval day", ""]
 )
 def test_unknown_types_are_refused_by_name(name):
     with pytest.raises(UnsupportedFeatureError) as caught:
         PrimitiveType(name)
-    assert caught.value.feature == name
+    assert isinstance(caught.value, ValueError)
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert (type(error), error.feature, str(error)) == (UnknownTypeError, name, str(caught.value))
 
 
 def test_an_unknown_type_in_a_schema_names_its_column():
