@@ -5,7 +5,11 @@ Only this package spells the protocol's camelCase names. Chapter "Actions" of th
 
 from deltaarrow.actions.arrow import CHECKPOINT_SCHEMA, FILE_SCHEMA, REMOVE_SCHEMA, file_table, remove_table
 from deltaarrow.actions.codec import parse_action, parse_fields, render_action, render_json_lines
-from deltaarrow.actions.commit_info import ensure_commit_metadata, find_commit_info_faults
+from deltaarrow.actions.commit_info import (
+    ensure_commit_metadata,
+    find_commit_info_faults,
+    with_commit_metadata,
+)
 from deltaarrow.actions.keys import FileActionKey
 from deltaarrow.actions.model import (
     Action,
@@ -47,4 +51,5 @@ __all__ = [
     "remove_table",
     "render_action",
     "render_json_lines",
+    "with_commit_metadata",
 ]

@@ -6,14 +6,16 @@ only breaks its DESCRIBE HISTORY. Keys that delta-spark does not know may have a
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import orjson
 
+from deltaarrow.actions.model import CommitInfo
 from deltaarrow.errors import InvalidCommitMetadataError
 
-__all__ = ["CommitInfoFault", "ensure_commit_metadata", "find_commit_info_faults"]
+__all__ = ["CommitInfoFault", "ensure_commit_metadata", "find_commit_info_faults", "with_commit_metadata"]
 
 _LONGS = frozenset({"version", "inCommitTimestamp", "readVersion"})
 _BOOLEANS = frozenset({"isBlindAppend"})
@@ -21,7 +23,8 @@ _TEXT_MAPS = frozenset({"operationParameters", "operationMetrics", "tags"})
 _OBJECTS = frozenset({"job", "notebook"})
 _OF_THE_CALLER = frozenset({"userId", "userName", "userMetadata"})
 _TEXTS = _OF_THE_CALLER | {"operation", "isolationLevel", "clusterId", "engineInfo", "txnId"}
-_OWNED = (_LONGS | _BOOLEANS | _TEXT_MAPS | _OBJECTS | _TEXTS | {"timestamp"}) - _OF_THE_CALLER
+_SHARED = frozenset({"operationParameters", "readVersion"})
+_OWNED = (_LONGS | _BOOLEANS | _TEXT_MAPS | _OBJECTS | _TEXTS | {"timestamp"}) - _OF_THE_CALLER - _SHARED
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -98,7 +101,41 @@ def ensure_commit_metadata(extra: Mapping[str, Any]) -> None:
                 f"the commit metadata {key!r} must be a text, not {type(value).__name__}: pass it as a text,"
                 " or under another name"
             )
+        if key == "operationParameters" and not isinstance(value, Mapping):
+            raise InvalidCommitMetadataError(
+                f"the commit metadata 'operationParameters' must be a mapping, not {type(value).__name__}"
+            )
+        if key == "readVersion" and (type(value) is not int or not 0 <= value < 1 << 63):
+            raise InvalidCommitMetadataError(
+                f"the commit metadata 'readVersion' must be a version, a whole number from 0, not {value!r}"
+            )
         _ensure_json(key, value)
+
+
+def with_commit_metadata(info: CommitInfo, extra: Mapping[str, Any]) -> CommitInfo:
+    """Return `info` with metadata of the caller that `ensure_commit_metadata` accepts.
+
+    ``operationParameters`` are added to those of the operation, which stay as they are; their values become
+    texts, as Spark needs them. A ``readVersion``, which informs readers of history alone, replaces that of
+    the transaction.
+
+    >>> info = CommitInfo(operation_parameters={"mode": "Append"})
+    >>> with_commit_metadata(info, {"operationParameters": {"mode": "x", "n": 7}}).operation_parameters
+    {'mode': 'Append', 'n': '7'}
+    """
+    given = extra.get("operationParameters", {})
+    own = info.operation_parameters or {}
+    added = {
+        key: each if isinstance(each, str) else orjson.dumps(each).decode()
+        for key, each in given.items()
+        if key not in own
+    }
+    return replace(
+        info,
+        operation_parameters={**own, **added},
+        read_version=extra.get("readVersion", info.read_version),
+        extra={key: value for key, value in extra.items() if key not in _SHARED},
+    )
 
 
 def _ensure_json(key: str, value: Any) -> None:

@@ -29,6 +29,7 @@ from deltaarrow.actions import (
     ensure_commit_metadata,
     find_commit_info_faults,
     render_action,
+    with_commit_metadata,
 )
 from deltaarrow.actions.names import ROW_TRACKING_PRESERVED_TAG
 from deltaarrow.display.redaction import redacted
@@ -476,10 +477,10 @@ class OptimisticTransaction:
             tags=self._tags(newest, actions) or None,
             engine_info=ENGINE_INFO,
             txn_id=self._id,
-            extra=dict(self.commit_metadata),
         )
         # Callers may have set any of these fields since the transaction began.
         ensure_commit_metadata(self.commit_metadata)
+        info = with_commit_metadata(info, self.commit_metadata)
         for fault in find_commit_info_faults(render_action(info)[CommitInfo.KEY]):
             raise InvalidCommitMetadataError(
                 f"{fault.key} of a transaction on {self.store.uri} is not {fault.wanted}; delta-spark could"

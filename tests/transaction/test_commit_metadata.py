@@ -16,9 +16,7 @@ OWNED = [
     "timestamp",
     "inCommitTimestamp",
     "operation",
-    "operationParameters",
     "operationMetrics",
-    "readVersion",
     "isolationLevel",
     "isBlindAppend",
     "tags",
@@ -144,3 +142,44 @@ def test_verify_finds_commits_that_spark_cannot_parse(tmp_path, info, severity):
         "_delta_log/00000000000000000001.json",
     )
     assert found.what.startswith(next(iter(info)))
+
+
+def test_parameters_are_added_as_texts_and_those_of_the_operation_stay(tmp_path):
+    given = {
+        "mode": "mine",
+        "partitionBy": "mine",
+        "source": {"from": "é"},
+        "dry": True,
+        "n": 7,
+    }
+    properties = CommitProperties(
+        custom_metadata={"operationParameters": given, "readVersion": 15, "mine": 1}
+    )
+    data = pa.table({"id": [1], "n": [2]})
+    write_deltalake(tmp_path, data, mode="overwrite", partition_by=["id"], commit_properties=properties)
+    found = next(
+        action["commitInfo"]
+        for line in (tmp_path / "_delta_log" / f"{0:020}.json").read_text(encoding="utf-8").splitlines()
+        if "commitInfo" in (action := json.loads(line))
+    )
+    assert found["operationParameters"] == {
+        "source": '{"from":"é"}',
+        "dry": "true",
+        "n": "7",
+        "none": "null",
+        "mode": "Overwrite",
+        "partitionBy": '["id"]',
+    }
+    assert (found["readVersion"], found["mine"]) == (15, 1)
+    history = DeltaTable(tmp_path).history(1)[0]
+    assert (history["readVersion"], history["operationParameters"]["n"]) == (15, "7")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("operationParameters", "x"), ("operationParameters", None), ("operationParameters", {1: 2})]
+    + [("readVersion", value) for value in (-1, 1.0, "1", True, None, 1 << 63)],
+)
+def test_parameters_and_a_read_version_of_other_types_are_refused(key, value):
+    with pytest.raises(InvalidCommitMetadataError, match=key):
+        CommitProperties(custom_metadata={key: value})
