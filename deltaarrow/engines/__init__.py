@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         open_batches as open_batches,
     )
     from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner, scan_rows as scan_rows
+    from deltaarrow.engines.typed_dataset import TypedDataset as TypedDataset, chosen_types as chosen_types
     from deltaarrow.engines.unknown_names import unknown_table as unknown_table
 
 __getattr__ = lazy_package(__name__)

@@ -314,7 +314,8 @@ class DeltaDataset(LogDataset):
 
     The columns ``_metadata.row_id`` and ``_metadata.row_commit_version`` of a table with row tracking can be
     requested by name and used in filters; with `with_row_ids` they are in the schema. `conditions` are
-    conditions on rows, as pyarrow expressions or others (see `deltaarrow.scan.row_condition`).
+    conditions on rows, as pyarrow expressions or others (see `deltaarrow.scan.row_condition`). `shown` is the
+    schema of `deltaarrow.engines.typed_dataset`.
     """
 
     def __init__(
@@ -323,6 +324,8 @@ class DeltaDataset(LogDataset):
         conditions: Given = None,
         file_predicate: Predicate | None = None,
         with_row_ids: bool = False,
+        *,
+        shown: pa.Schema | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._files = DataFiles(snapshot.store)
@@ -332,7 +335,7 @@ class DeltaDataset(LogDataset):
         if with_row_ids:
             row_tracking_of(snapshot)  # refuses a table without row tracking
             self._logical = with_row_tracking(snapshot.schema)
-        super().__init__(self._logical.to_arrow(), conditions)
+        super().__init__(self._logical.to_arrow() if shown is None else shown, conditions)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the snapshot and the filters, including `storage_options` and their secrets."""

@@ -87,12 +87,7 @@ def file_predicate(
 
 def ensure_read_options(options: "pads.ParquetReadOptions | None") -> None:
     """Raise `UnsupportedFeatureError` for options that would change what a dataset returns."""
-    if options is not None and options.dictionary_columns:
-        raise UnsupportedFeatureError(
-            "the option dictionary_columns is not supported; cast the columns of the result to dictionaries",
-            feature="parquet_read_options",
-        )
-    if options is not None and options.coerce_int96_timestamp_unit not in ("us", "ms"):
+    if options is not None and options.coerce_int96_timestamp_unit not in ("us", "ms", "ns"):
         raise UnsupportedFeatureError(
             f"timestamps are read as microseconds, not as {options.coerce_int96_timestamp_unit!r}; cast the"
             " result",

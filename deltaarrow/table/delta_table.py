@@ -493,7 +493,7 @@ class DeltaTable(TellingNames):
         partitions: "Filters | None" = None,
         filesystem: None = None,
         parquet_read_options: "pads.ParquetReadOptions | None" = None,
-        schema: None = None,
+        schema: pa.Schema | None = None,
         as_large_types: bool = False,
         file_pruning_predicate: "str | Filters | None" = None,
     ) -> "DeltaDataset":
@@ -503,15 +503,19 @@ class DeltaTable(TellingNames):
             partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match.
             filesystem: not supported; `storage_options` configure the store.
             parquet_read_options: accepted for ``deltalake``, with ``coerce_int96_timestamp_unit``: timestamps
-                are always read as microseconds. Other options are not supported.
-            schema: not supported; cast the result.
-            as_large_types: not supported; Polars accepts the types as they are.
+                are always read as microseconds. Columns of its ``dictionary_columns`` have to be texts or
+                binaries, and are dictionaries in results.
+            schema: the columns of results with their Arrow types, which must stand for the Delta types of
+                the columns, as ``large_string`` and dictionaries of texts do for ``string``.
+            as_large_types: whether texts, binaries and lists have types with 64-bit offsets; without an
+                effect if there is a `schema`.
             file_pruning_predicate: SQL text or tuples. Files that cannot hold a matching row are skipped;
                 rows of the other files are not filtered. The SQL may contain ``variant_get`` with a path and
                 a type.
 
         Raises:
             InvalidPredicateError: as for `partitions`.
+            SchemaMismatchError: a column of `schema` is not in the table or has another Delta type.
             UnsupportedFeatureError: an argument is not supported.
             ValueError: both `partitions` and `file_pruning_predicate` are given.
 
@@ -526,10 +530,13 @@ class DeltaTable(TellingNames):
         warn_of_filters("partitions", partitions, file_pruning_predicate)
         ensure_read_options(parquet_read_options)
         _refuse_arguments({"filesystem": filesystem})
-        _refuse_arguments({"schema": schema, "as_large_types": as_large_types or None})
         conditions = table_conditions(self._snapshot, partitions, None)
         pruning = file_predicate(self._snapshot, None, file_pruning_predicate, self._dialect)
-        return engines.DeltaDataset(self._snapshot, conditions, pruning)
+        encoded = parquet_read_options.dictionary_columns if parquet_read_options is not None else ()
+        if schema is None and not as_large_types and not encoded:
+            return engines.DeltaDataset(self._snapshot, conditions, pruning)
+        shown = engines.chosen_types(self._snapshot, schema, as_large_types, encoded)
+        return engines.TypedDataset(self._snapshot, conditions, pruning, shown)
 
     def to_pyarrow_table(
         self,

@@ -166,7 +166,6 @@ def test_parameters_are_added_as_texts_and_those_of_the_operation_stay(tmp_path)
         "source": '{"from":"é"}',
         "dry": "true",
         "n": "7",
-        "none": "null",
         "mode": "Overwrite",
         "partitionBy": '["id"]',
     }
