@@ -19,7 +19,7 @@ from deltaarrow.scan import FileTask, Given, RowCondition
 from deltaarrow.schema import from_arrow_field
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["TypedDataset", "chosen_types"]
+__all__ = ["TypedDataset", "TypedScanner", "chosen_types"]
 
 
 def chosen_types(
