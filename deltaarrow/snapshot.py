@@ -198,6 +198,13 @@ class Snapshot:
         """Return this version as a transaction sees it that has staged a protocol and metadata."""
         return Snapshot(self._state, (protocol, metadata))
 
+    def in_store(self, store: Store) -> "Snapshot":
+        """Return this version with files that another store reads."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        found.store = store
+        return found
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the store and the version."""
         if self._staged is not None:

@@ -1,5 +1,6 @@
 """Storage: files by name in the places that hold tables, and the spelling of file names in the log."""
 
+from deltaarrow.storage.data_filesystem import with_data_filesystem
 from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.fsspec_store import FsspecStore
 from deltaarrow.storage.local import LocalStore, is_temporary_name
@@ -21,4 +22,5 @@ __all__ = [
     "is_temporary_name",
     "open_store",
     "system_failure",
+    "with_data_filesystem",
 ]

@@ -18,7 +18,6 @@ import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 import deltaarrow.verify as verification
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -26,7 +25,7 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import Store, open_store, with_data_filesystem
 from deltaarrow.table.absent_names import TellingNames
 from deltaarrow.table.conditions import (
     ensure_read_options,
@@ -51,10 +50,12 @@ from deltaarrow.table.describe import (
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
+    import fsspec
     import pandas as pd
     import polars as pl
     import pyarrow.compute as pc
     import pyarrow.dataset as pads
+    import pyarrow.fs
 
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
@@ -491,7 +492,7 @@ class DeltaTable(TellingNames):
     def to_pyarrow_dataset(
         self,
         partitions: "Filters | None" = None,
-        filesystem: None = None,
+        filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None" = None,
         parquet_read_options: "pads.ParquetReadOptions | None" = None,
         schema: pa.Schema | None = None,
         as_large_types: bool = False,
@@ -501,7 +502,8 @@ class DeltaTable(TellingNames):
 
         Args:
             partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match.
-            filesystem: not supported; `storage_options` configure the store.
+            filesystem: reads the data files and deletion vectors, instead of the store of the table. Its
+                root is the folder of the table.
             parquet_read_options: accepted for ``deltalake``, with ``coerce_int96_timestamp_unit``: timestamps
                 are always read as microseconds. Columns of its ``dictionary_columns`` have to be texts or
                 binaries, and are dictionaries in results.
@@ -516,7 +518,9 @@ class DeltaTable(TellingNames):
         Raises:
             InvalidPredicateError: as for `partitions`.
             SchemaMismatchError: a column of `schema` is not in the table or has another Delta type.
-            UnsupportedFeatureError: an argument is not supported.
+            TypeError: `filesystem` is no file system.
+            UnsupportedFeatureError: `parquet_read_options` has another unit of timestamps, or dictionaries of
+                columns that are neither texts nor binaries.
             ValueError: both `partitions` and `file_pruning_predicate` are given.
 
         >>> import tempfile, pyarrow as pa
@@ -529,20 +533,20 @@ class DeltaTable(TellingNames):
         """
         warn_of_filters("partitions", partitions, file_pruning_predicate)
         ensure_read_options(parquet_read_options)
-        _refuse_arguments({"filesystem": filesystem})
-        conditions = table_conditions(self._snapshot, partitions, None)
-        pruning = file_predicate(self._snapshot, None, file_pruning_predicate, self._dialect)
+        snapshot = self._read_by(filesystem)
+        conditions = table_conditions(snapshot, partitions, None)
+        pruning = file_predicate(snapshot, None, file_pruning_predicate, self._dialect)
         encoded = parquet_read_options.dictionary_columns if parquet_read_options is not None else ()
         if schema is None and not as_large_types and not encoded:
-            return engines.DeltaDataset(self._snapshot, conditions, pruning)
-        shown = engines.chosen_types(self._snapshot, schema, as_large_types, encoded)
-        return engines.TypedDataset(self._snapshot, conditions, pruning, shown)
+            return engines.DeltaDataset(snapshot, conditions, pruning)
+        shown = engines.chosen_types(snapshot, schema, as_large_types, encoded)
+        return engines.TypedDataset(snapshot, conditions, pruning, shown)
 
     def to_pyarrow_table(
         self,
         partitions: "Filters | None" = None,
         columns: list[str] | None = None,
-        filesystem: None = None,
+        filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None" = None,
         filters: "str | Filters | pc.Expression | None" = None,
         *,
         dialect: str | None = None,
@@ -553,7 +557,8 @@ class DeltaTable(TellingNames):
             partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match;
                 use `filters`.
             columns: the names of the columns, in the order of the result; all columns if None.
-            filesystem: not supported; `storage_options` configure the store.
+            filesystem: reads the data files and deletion vectors, instead of the store of the table. Its
+                root is the folder of the table.
             filters: the condition that rows must match, in one of three notations: SQL text with Spark's
                 semantics; tuples or lists of tuples (an OR of ANDs) as in ``deltalake``; or a pyarrow
                 expression with pyarrow's semantics. The semantics differ for NaN.
@@ -562,8 +567,8 @@ class DeltaTable(TellingNames):
         Raises:
             InvalidPredicateError: a condition cannot be parsed, names an unknown column, or cannot be
                 computed for a row.
-            TypeError: `filters` or `columns` has another type.
-            UnsupportedFeatureError: an argument is not supported.
+            StorageError: `filesystem` does not reach a file, which is outside the folder of the table.
+            TypeError: `filters`, `columns` or `filesystem` has another type.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import write_deltalake
@@ -579,17 +584,21 @@ class DeltaTable(TellingNames):
         self,
         partitions: "Filters | None",
         columns: list[str] | None,
-        filesystem: None,
+        filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None",
         filters: "str | Filters | pc.Expression | None",
         dialect: str | None,
     ) -> pa.Table:
-        _refuse_arguments({"filesystem": filesystem})
         given: object = columns
         if not isinstance(given, list | tuple | None):
             shown = f": write columns=[{given!r}]" if isinstance(given, str) else ""
             raise TypeError(f"columns is a list of names, not {type(given).__qualname__}{shown}")
         conditions = table_conditions(self._snapshot, partitions, filters, dialect or self._dialect)
-        return engines.scan_rows(self._snapshot, conditions, columns).to_table()
+        return engines.scan_rows(self._read_by(filesystem), conditions, columns).to_table()
+
+    def _read_by(self, filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None") -> Snapshot:
+        if filesystem is None:
+            return self._snapshot
+        return self._snapshot.in_store(with_data_filesystem(self._snapshot.store, filesystem))
 
     def scan(
         self, columns: list[str] | None = None, predicate: "str | Filters | None" = None
@@ -620,7 +629,7 @@ class DeltaTable(TellingNames):
         self,
         partitions: "Filters | None" = None,
         columns: list[str] | None = None,
-        filesystem: None = None,
+        filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None" = None,
         filters: "str | Filters | pc.Expression | None" = None,
         types_mapper: Any = None,
         *,
@@ -631,7 +640,7 @@ class DeltaTable(TellingNames):
         Args:
             partitions: as for `to_pyarrow_table`.
             columns: as for `to_pyarrow_table`.
-            filesystem: not supported.
+            filesystem: as for `to_pyarrow_dataset`.
             filters: as for `to_pyarrow_table`.
             types_mapper: passed to `pyarrow.Table.to_pandas`: a function from an Arrow type to a pandas type.
             dialect: as for `to_pyarrow_table`.
@@ -1678,13 +1687,6 @@ class DeltaTable(TellingNames):
         if not dry_run:
             self.follow_commit()
         return outcome.report()
-
-
-def _refuse_arguments(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments of ``deltalake`` that this package would ignore."""
-    for name, value in arguments.items():
-        if value is not None:
-            raise UnsupportedFeatureError(f"the argument {name} is not supported; leave it out", feature=name)
 
 
 def _schema_of(given: Any) -> Schema:

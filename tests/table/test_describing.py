@@ -6,13 +6,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import (
-    CorruptLogError,
-    InvalidPredicateError,
-    TableNotFoundError,
-    UnsupportedFeatureError,
-    VersionExistsError,
-)
+from deltaarrow.errors import CorruptLogError, InvalidPredicateError, TableNotFoundError, VersionExistsError
 from tests.support.tables import TableBuilder
 
 ROWS = pa.table({"id": pa.array([1, 2, 3, None]), "x": [1.5, 2.5, None, 0.5], "p": ["a", "a", None, "b/c"]})
@@ -102,13 +96,6 @@ def test_tables_may_be_filtered_by_tuples_and_expressions(path):
     either = [[("id", "=", 1)], [("id", "=", 3)]]
     assert sorted(table.to_pyarrow_table(filters=either)["id"].to_pylist()) == [1, 3]
     assert table.to_pandas(columns=["id"], filters=[("id", "=", 3)])["id"].tolist() == [3]
-
-
-def test_arguments_without_effect_are_refused(path):
-    with pytest.raises(UnsupportedFeatureError, match="as_large_types"):
-        DeltaTable(path).to_pyarrow_dataset(as_large_types=True)
-    with pytest.raises(UnsupportedFeatureError, match="filesystem"):
-        DeltaTable(path).to_pyarrow_table(filesystem=object())
 
 
 def test_metadata_and_protocol_are_those_of_deltalake(path):
