@@ -103,14 +103,17 @@ def test_times_are_shown_in_the_session_time_zone(lake):
         " TIMESTAMP '9999-12-31 23:59:59 UTC' AS last"
     )
     words = ["-e", text, "--dialect", "spark", "--format"]
+    # Before release 25 pyarrow made zones of pytz, whose offsets are whole minutes: the same moment.
+    in_minutes = int(pa.__version__.partition(".")[0]) < 25
+    old = "0049-12-31T23:59:32+00:53" if in_minutes else "0050-01-01T00:00:00+00:53:28"
     assert json.loads(run(lake, *words, "jsonl").stdout) == {
         "a": "2024-07-01T12:00:00+02:00",
         "n": "2024-07-01T12:00:00",
-        "old": "0050-01-01T00:00:00+00:53:28",
+        "old": old,
         "last": "9999-12-31 23:59:59Z",
     }
     assert run(lake, *words, "csv").stdout.splitlines()[1] == (
-        "2024-07-01 12:00:00+02:00,2024-07-01 12:00:00,0050-01-01 00:00:00+00:53:28,9999-12-31 23:59:59Z"
+        f"2024-07-01 12:00:00+02:00,2024-07-01 12:00:00,{old.replace('T', ' ')},9999-12-31 23:59:59Z"
     )
 
 

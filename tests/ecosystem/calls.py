@@ -72,7 +72,8 @@ class Call:
     """One call: `run` returns rows, or raises `error` with a text that has `told`.
 
     `wanted` says which of the table's rows the call should return. With `nested` False, the library takes no
-    structs or variants, and says so.
+    structs or variants, and says so. `since` is the first
+    major release of the library that has the call, if the package allows earlier ones.
     """
 
     library: str
@@ -82,6 +83,7 @@ class Call:
     error: type[Exception] | None = None
     told: str = ""
     nested: bool = True
+    since: int = 0
 
 
 # --- pyarrow ---------------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ PYARROW = [
         joined,
         nested=False,
     ),
-    Call("pyarrow", 'acero "record_batch_reader_source" of D.scanner()', _acero_stream),
+    Call("pyarrow", 'acero "record_batch_reader_source" of D.scanner()', _acero_stream, since=26),
     Call(
         "pyarrow",
         "other.join(D)",
@@ -353,7 +355,7 @@ def _deltalake(given: Given) -> pa.Table:
 
 FRAMES = [
     Call("pandas", "table.to_pandas(types_mapper=pd.ArrowDtype)", _pandas),
-    Call("pandas", "pd.DataFrame.from_arrow(D)", _pandas_from_arrow),
+    Call("pandas", "pd.DataFrame.from_arrow(D)", _pandas_from_arrow, since=3),
     Call("polars", "da.scan_delta(table)", _polars(lambda pl, g: da.scan_delta(g.table).collect())),
     Call(
         "polars",

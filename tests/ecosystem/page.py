@@ -17,7 +17,8 @@ BETWEEN = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOT
 def _result(call: Call) -> str:
     if call.error is not None:
         return f"`{call.error.__name__}`"
-    return "rows" if call.nested else "rows; no structs or variants"
+    found = "rows" if call.nested else "rows; no structs or variants"
+    return f"{found}; since {call.library} {call.since}" if call.since else found
 
 
 def rendered() -> str:

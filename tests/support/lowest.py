@@ -1,7 +1,6 @@
 """The lowest release of each dependency that the package allows, as a file of constraints for pip.
 
-``pip install -c lowest.txt ".[polars,pandas,cli]" pytest pytest-xdist hypothesis deltalake`` installs them.
-The tests of parts that need no more then show whether the bounds are true: ``pytest tests/scan tests/write``.
+``docs/testing.md`` says how the suite runs with them.
 """
 
 import re
