@@ -11,6 +11,7 @@ from benchmarks.cases import (
     constraints,
     convert,
     daily_merges,
+    distributed,
     dml,
     report,
     scan,
@@ -48,4 +49,5 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "table_life": lambda scale: [*table_life.cases(scale), *convert.cases(scale), *report.cases(scale)],
     "sql": sql.cases,
     "spark_source": spark_source.cases,
+    "distributed": distributed.cases,
 }

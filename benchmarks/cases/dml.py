@@ -93,7 +93,7 @@ def selectivity_cases(scale: Scale) -> list[Case]:
 def lineitem_dataset(rows: int, files: int, source_rows: int) -> Dataset:
     """A table of so many rows and files, and the rows that are merged into it."""
     return Dataset(
-        f"lineitem_table_{short(rows)}_merge_{short(source_rows)}",
+        f"lineitem_table_{short(rows)}_files_{files}_merge_{short(source_rows)}",
         partial(write_lineitem_table, rows=rows, files=files, source_rows=source_rows),
     )
 

@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, SCALES, Case
 from benchmarks.cases import SUITES
+from benchmarks.cases.distributed import ONE_NODE
 from benchmarks.extension import EXTENSION
 from benchmarks.measure import Task, perform
 from benchmarks.report import render_table
@@ -54,6 +57,28 @@ def test_engines_on_spark_agree_and_are_compared(suite: str, case: Case, root: P
     check(suite, case, root)
 
 
+DISTRIBUTED = [case for suite, case in ON_SPARK if suite == "distributed"]
+
+
+@pytest.mark.parametrize("case", DISTRIBUTED, ids=[case.name for case in DISTRIBUTED])
+def test_operations_of_executors_do_their_work_on_one_node(case: Case, root: Path) -> None:
+    task = Task("distributed", case.name, "tiny", str(root), "prepare", ONE_NODE)
+    data = Path(str(perform(task)))
+    answer = perform(replace(task, do="answer"))
+    if "vacuum" in case.name:
+        assert answer["files"] == sum(1 for _ in data.rglob("part-*.parquet")) * 9 // 10
+        return
+    before = case.answer(data)
+    kept = int(before["rows"])
+    if "delete" in case.name:
+        found = duckdb.sql(f"SELECT count(*) FROM '{data}/*.parquet' WHERE l_partkey % 100000 >= 1000")
+        ((kept,),) = found.fetchall()
+        assert kept < int(before["rows"])
+    assert answer["rows"] == str(kept)
+    is_same = "compact" in case.name or "z_order" in case.name
+    assert (answer["hashes"] == before["hashes"]) is is_same
+
+
 def check(suite: str, case: Case, root: Path, is_timed: bool = True) -> None:
     done: list[tuple[str, str]] = []
 
@@ -92,6 +117,14 @@ def test_targets_are_beside_engines_of_their_cases() -> None:
         assert next(iter(case.engines)) == OURS
         assert {target.beside for target in case.targets} <= {"", *case.engines}
         assert case.yardsticks <= set(case.engines)
+
+
+def test_datasets_of_one_name_are_the_same_data() -> None:
+    written: dict[str, object] = {}
+    for _, case in CASES:
+        write = case.dataset.write
+        arguments = (write.func, write.args, write.keywords) if isinstance(write, partial) else write
+        assert written.setdefault(case.dataset.name, arguments) == arguments
 
 
 def test_names_of_cases_are_their_own() -> None:
