@@ -286,7 +286,7 @@ def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path):
         ("SELECT 1 nope", {}, "SchemaMismatchError.*nope"),
         ("SELECT 'x' id", {}, "SchemaMismatchError.*id"),
         ("SELECT 1L id, '{}' v", {}, "SchemaMismatchError.*v"),
-        ("SELECT 1L id, INTERVAL 3 DAY i", {"mergeSchema": "true"}, "UnsupportedFeatureError.*interval"),
+        ("SELECT 1L id, INTERVAL 3 DAY i", {"mergeSchema": "true"}, "UnknownTypeError.*interval"),
         ("SELECT 1L id", {"mergSchema": "true"}, "unknown option 'mergschema'"),
     ]:
         with refused(said):
