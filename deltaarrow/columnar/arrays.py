@@ -19,6 +19,7 @@ __all__ = [
     "empty_table",
     "in_order",
     "integers",
+    "is_text_or_binary",
     "lengths",
     "numbers_of",
     "raw_numbers",
@@ -154,6 +155,19 @@ def numbers_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     if len(found) == 1:
         return found[0]
     return np.concatenate(found) if found else np.empty(0, column.type.to_pandas_dtype())
+
+
+def is_text_or_binary(data_type: pa.DataType) -> bool:
+    """Whether values of a type are texts or bytes behind offsets, of 32 or 64 bits.
+
+    >>> is_text_or_binary(pa.large_string()), is_text_or_binary(pa.string_view())
+    (True, False)
+    """
+    types = pa.types
+    return any(
+        is_such(data_type)
+        for is_such in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )
 
 
 def in_order(table: pa.Table, name: str) -> pa.Table:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
+from deltaarrow.columnar.arrays import is_text_or_binary
 from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
@@ -50,7 +51,7 @@ def chosen_types(
         column = shown.field(place)
         if pa.types.is_dictionary(column.type):
             continue
-        if not _is_bytes(column.type):
+        if not is_text_or_binary(column.type):
             raise UnsupportedFeatureError(
                 f"the column {name!r} of type {column.type} has no texts or binaries, which"
                 " dictionary_columns are for; cast the column of the result",
@@ -58,16 +59,6 @@ def chosen_types(
             )
         shown = shown.set(place, column.with_type(pa.dictionary(pa.int32(), column.type)))
     return shown
-
-
-def _is_bytes(arrow_type: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_string(arrow_type)
-        or types.is_binary(arrow_type)
-        or types.is_large_string(arrow_type)
-        or types.is_large_binary(arrow_type)
-    )
 
 
 class TypedScanner(DeltaScanner):

@@ -25,7 +25,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.arrays import booleans, is_text_or_binary
 from deltaarrow.columnar.kernels import pc
 
 __all__ = ["kept_rows"]
@@ -54,16 +54,8 @@ def kept_rows(batch: pa.RecordBatch, keep: np.ndarray) -> pa.RecordBatch:
     mask = booleans(keep) if keeps_most else None
     columns = [
         column.filter(mask)
-        if mask is not None and _is_text(column.type)
+        if mask is not None and is_text_or_binary(column.type)
         else pc.take(column, positions, boundscheck=False)
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _is_text(data_type: pa.DataType) -> bool:
-    types = pa.types
-    return any(
-        is_such(data_type)
-        for is_such in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    )
