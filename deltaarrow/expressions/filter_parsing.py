@@ -43,8 +43,6 @@ _COMPARISONS: dict[str, CompareOp] = {
     ">": ">",
     ">=": ">=",
 }
-_FAILURES = ("a filter cannot compare with a value of type", "Could not encode partition value for type")
-"""What is said of a wrong value: for most columns, and as in ``deltalake`` for a string partition column."""
 _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 
 
@@ -119,9 +117,14 @@ def _value(value: Any, is_text: bool) -> LiteralValue:
         if hasattr(value, method):
             value = getattr(value, method)()
     if value is not None and not isinstance(value, _VALUES):
+        # The first words for a string partition column are those of deltalake.
+        failure = (
+            "Could not encode partition value for type"
+            if is_text
+            else "a filter cannot compare with a value of type"
+        )
         raise InvalidFilterValueError(
-            f"{_FAILURES[is_text]} {type(value).__name__}: {value!r} is no text, number,"
-            " boolean, date or time"
+            f"{failure} {type(value).__name__}: {value!r} is no text, number, boolean, date or time"
         )
     result: LiteralValue = _partition_text(value) if is_text else value
     return result
