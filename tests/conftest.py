@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import shutil
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -20,6 +21,11 @@ __all__ = ["spark"]
 # Tests start many processes, Spark's Python among them. None should have to compile what it imports again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Tests flush files to the disk thousands of times, which takes no time in memory.
+_IN_MEMORY, _BYTES_NEEDED = "/dev/shm", 4 << 30
+if os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _BYTES_NEEDED:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
 
 ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""

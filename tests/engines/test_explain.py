@@ -18,6 +18,7 @@ from deltaarrow.variant import variant_array
 from tests.support.conditions import predicate_of
 from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import open_snapshot
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -189,7 +190,7 @@ def test_mapped_columns(engine, tmp_path):
     assert sum(part.skipped_files > 0 for part in found.parts) == 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("name", READERS)
 def test_the_remaining_files_are_those_of_the_scan(path, name, data):

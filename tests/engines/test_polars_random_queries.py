@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from deltaarrow.engines import scan_delta
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -151,7 +152,7 @@ def as_texts(frame: pl.DataFrame) -> list[str]:
     return sorted(map(repr, frame.rows()))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), engine=st.sampled_from(["in-memory", "streaming"]), copied=st.booleans())
 @pytest.mark.parametrize("kind", ["plain", "asked"])
 def test_rows_are_those_of_the_same_query_in_memory(scans, kind, data, engine, copied):

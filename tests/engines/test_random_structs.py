@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.engines import register
 from tests.support.duckdb_session import duckdb_session
 from tests.support.engines import ENGINES, open_snapshot
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 Tree = dict[str, Any]
@@ -129,7 +130,7 @@ def member(value: Any, path: str) -> Any:
     return value
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(table=tables())
 def test_duckdb_takes_structs_apart(table):
     mode, files = table

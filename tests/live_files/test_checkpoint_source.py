@@ -16,6 +16,7 @@ from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.log.limits import LogLimits
 from tests.support.conditions import predicate_of
 from tests.support.engines import open_snapshot
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -142,7 +143,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(8))
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=9),
     conditions=st.lists(st.sampled_from(CONDITIONS), max_size=5),
@@ -287,7 +288,7 @@ def rows(optional):
     )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(8))
 @given(
     values=st.one_of(rows(optional=False), rows(optional=True)),
     conditions=st.lists(ON_PARTITIONS, max_size=4),

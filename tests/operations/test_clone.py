@@ -24,6 +24,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.scan.row_id_columns import ROW_ID
 from tests.support.commits import commit
+from tests.support.examples import examples
 from tests.support.leftovers import files_on_disk
 from tests.support.stores import s3_options  # noqa: F401  a fixture
 from tests.support.system_calls import Calls, Killed
@@ -288,7 +289,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(STEPS)
 def test_clones_of_random_histories_have_the_rows_of_their_versions(steps):
     with tempfile.TemporaryDirectory() as folder:

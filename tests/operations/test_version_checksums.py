@@ -14,6 +14,7 @@ from deltaarrow.actions import AddFile, RemoveFile
 from deltaarrow.log.checksums import VersionChecksum, parse_version_checksum
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 ROWS = pa.table({"id": pa.array(range(10), pa.int64()), "day": ["a", "b"] * 5})
@@ -140,7 +141,9 @@ EVENTS = [
 ]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.sampled_from(EVENTS), min_size=3, max_size=9), st.sampled_from(["1", "3", "100"]))
 def test_every_checksum_equals_a_full_count(tmp_path_factory, events, interval):
     path = tmp_path_factory.mktemp("table")

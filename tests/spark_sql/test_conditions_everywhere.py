@@ -14,6 +14,7 @@ from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.table_scan import TableScan
 from tests.support.condition_rows import ROWS, partitioned_table, plain_table
 from tests.support.duckdb_session import duckdb_session
+from tests.support.examples import examples
 from tests.support.spark import tried_values
 
 CASES = json.loads((Path(__file__).parent / "conditions.json").read_text(encoding="utf-8"))
@@ -217,7 +218,7 @@ CONDITIONS = st.recursive(
 
 
 @given(CONDITIONS)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(12))
 def test_filters_find_what_delete_finds(plain, tmp_path_factory, text):
     found = outcome(lambda: ids(plain.to_pyarrow_table(filters=text)))
     assert found == outcome(lambda: deleted(plain, tmp_path_factory.getbasetemp(), text))

@@ -29,6 +29,7 @@ from deltaarrow.expressions import (
 )
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.statistics import guarantee, guarantees, partition_expression
+from tests.support.examples import examples
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, data_file, predicates
 
 field = pc.field
@@ -55,7 +56,7 @@ def lists_of_times(predicate):
 
 
 @given(predicates(), st.integers())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15))
 @example(And((IsNull(Column(("tiny",))), Compare("<", Column(("small",)), Literal(math.nan)))), 0)
 def test_rows_are_the_same_with_and_without(predicate, seed):
     random = Random(seed)

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.expressions import bind, columns_of, to_arrow, to_duckdb
 from deltaarrow.statistics import matching_rows, parse_statistics
+from tests.support.examples import examples
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates, predicates
 
 FILE_SCHEMA = pa.schema([("stats", pa.string()), ("partition_values", pa.map_(pa.string(), pa.string()))])
@@ -79,7 +80,7 @@ def assert_kept(conditions, matching, found):
 
 
 @pytest.mark.parametrize("path", [path for path in VALUES if path != ("st", "s")], ids=".".join)
-@pytest.mark.parametrize("count", [30, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.mark.parametrize("count", [15, pytest.param(1000, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_conditions_on_a_column(path, count):
     random = Random(f"{path}")
     files = [data_file(random, [path]) for _ in range(50)]
@@ -102,7 +103,7 @@ def test_conditions_on_a_column(path, count):
 
 
 @given(predicates(), st.integers())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(15))
 def test_combinations_of_conditions(predicate, seed):
     random = Random(seed)
     files = [data_file(random, sorted(columns_of(predicate))) for _ in range(20)]

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.statistics.typed import TypedStatistics
+from tests.support.examples import examples
 
 PLAIN = Schema(
     [
@@ -67,7 +68,7 @@ statistics_texts = members(
 odd_texts = st.sampled_from(["{", "[]", "{}", "1"])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.lists(st.none() | statistics_texts | odd_texts, min_size=1, max_size=4))
 def test_of_plain_values_nothing_differs(texts):
     statistics = typed(PLAIN)

@@ -21,6 +21,7 @@ from deltaarrow.storage import open_store
 from deltaarrow.variant import variant_array, variant_get
 from tests.support.conditions import predicate_of
 from tests.support.corpus import ABSENT, CORPUS
+from tests.support.examples import examples
 
 SCHEMA = Schema([Field("v", "variant"), Field("s", StructType([Field("v", "variant")])), Field("i", "long")])
 
@@ -165,7 +166,7 @@ class TestValues:
 
 
 @given(st.binary(max_size=40))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(40))
 def test_garbled_bounds_never_fail(data):
     broken = bytearray(encoded({KEY: 1}).encode())
     text = json.dumps({"numRecords": 1, "minValues": {"v": encode_z85(data)}, "maxValues": {"v": "~" * 5}})
@@ -192,7 +193,7 @@ TYPES = {"int": pa.int32(), "decimal(4,2)": pa.decimal128(4, 2), "double": pa.fl
     st.sampled_from(list(OPERATORS)),
     st.integers(-5, 5),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 def test_no_file_with_a_matching_row_is_left_out(files, data_type, op, number):
     texts, matching = [], []
     for values in files:

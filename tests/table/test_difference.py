@@ -60,7 +60,7 @@ def test_rows_are_those_that_one_version_has_more_often(tmp_path, vectors):
     table.restore(3)
     newest = table.version()
     for first in range(newest + 1):
-        for last in range(first, newest + 1):
+        for last in sorted({first, min(first + 1, newest), min(first + 4, newest), newest}):
             if "nested" not in da.DeltaTable(tmp_path, version=last).schema().names or first >= 8:
                 assert changed(tmp_path, first, last) == expected(tmp_path, first, last), (first, last)
     assert changed(tmp_path, 3, 4) == Counter()

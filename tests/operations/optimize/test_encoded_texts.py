@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow import ColumnProperties, DeltaTable, WriterProperties, write_deltalake
 from deltaarrow.scan import columns_of_few_texts, plan_scan
+from tests.support.examples import examples
 
 ROWS = 2000
 
@@ -118,7 +119,7 @@ def test_writers_may_ask_for_no_dictionary(tmp_path):
     assert not pq.read_metadata(path).row_group(0).column(0).has_dictionary_page
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size=4), min_size=2, max_size=4

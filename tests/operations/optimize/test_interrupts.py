@@ -103,7 +103,7 @@ def test_whoever_is_killed_leaves_the_rows_and_the_next_one_goes_on(tmp_path, mo
     for path, commits in runs(table, monkeypatch, work.run, Killed(), is_last=True):
         outcomes.append(commits)
         assert rows(path) == wanted
-        if len(outcomes) % 3:
+        if len(outcomes) % 6:
             continue  # what follows differs less from one step to the next, and takes longer
         assert list(DeltaTable(path).verify(deep=True)) == []
         work.run(DeltaTable(path))
@@ -154,7 +154,7 @@ def test_whoever_is_killed_while_it_carries_deletions_over_shows_no_row_again(tm
     for path, commits in runs(table, monkeypatch, act, Killed(), is_last=True):
         outcomes.append(commits)
         assert rows(path) == (kept if commits else rows(table.table_uri))
-        if len(outcomes) % 3:
+        if len(outcomes) % 6:
             continue
         DeltaTable(path).optimize.compact()
         DeltaTable(path).delete("id IN (5, 26)")
