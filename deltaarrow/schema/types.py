@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
+from deltaarrow.display.absent_names import TellingClass, TellingNames
 from deltaarrow.display.near_names import did_you_mean, no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnknownTypeError, UnsupportedFeatureError
 from deltaarrow.runtime.fork_safety import cached_property
@@ -67,8 +68,14 @@ _MAX_ARROW_DEPTH = 60
 _EMPTY = JsonObject()
 
 
-class _Described:
+class _Described(TellingNames):
     """Base class with `to_json` and `from_json`, over `_to_value` and `_from_value` of each class."""
+
+    # Of older releases of deltalake.
+    _instead_of: ClassVar[Mapping[str, str]] = {
+        "to_pyarrow": "to_arrow()",
+        "from_pyarrow": "from_arrow(type)",
+    }
 
     def to_json(self) -> str:
         """Return the compact JSON text, as Spark writes it."""
@@ -100,13 +107,6 @@ class _Described:
                 " cannot read"
             )
         return found
-
-    if not TYPE_CHECKING:  # type checkers shall find absent names themselves
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "to_pyarrow":  # of older releases of deltalake
-                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}; use to_arrow()")
-            return object.__getattribute__(self, name)
 
     def _to_value(self) -> JsonValue:
         raise NotImplementedError
@@ -161,8 +161,8 @@ class PrimitiveType(_Type):
             raise UnknownTypeError(f"{_at(path)}{error}", feature=error.feature) from None
 
 
-class _OfVariant(type):
-    def __instancecheck__(cls, instance: object) -> bool:
+class _OfVariant(TellingClass):
+    def __instancecheck__(self, instance: object) -> bool:
         return isinstance(instance, PrimitiveType) and instance.type == "variant"
 
 

@@ -13,14 +13,15 @@ from deltaarrow.operations.optimize import switches_mapping_off
 from deltaarrow.schema import Field
 from deltaarrow.schema.keys import MAPPING_MODE
 from deltaarrow.spark_sql import spark_text
-from deltaarrow.table.absent_names import TellingNames
+from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.column_alterer import ColumnAlterer
 from deltaarrow.table.feature_dropper import FeatureDropper
+from deltaarrow.table.old_arguments import tells_old_arguments
 
 __all__ = ["TableAlterer"]
 
 
-class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
+class TableAlterer(ColumnAlterer, FeatureDropper, TellingTableNames):
     """Metadata changes of one table, which moves to the version of each change.
 
     Every method takes `commit_properties` (metadata and options of the commit) and
@@ -34,6 +35,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
 
     # --- protocol and properties ------------------------------------------------------------------
 
+    @tells_old_arguments
     def add_feature(
         self,
         feature: str | Sequence[str],
@@ -69,6 +71,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         )
         self._commit(alteration, commit_properties, post_commithook_properties)
 
+    @tells_old_arguments
     def set_table_properties(
         self,
         properties: Mapping[str, str],
@@ -251,6 +254,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
 
     # --- constraints ------------------------------------------------------------------------------
 
+    @tells_old_arguments
     def add_constraint(
         self,
         constraints: Mapping[str, str],
@@ -291,6 +295,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
         )
         self.table.follow_commit()
 
+    @tells_old_arguments
     def drop_constraint(
         self,
         name: str,
@@ -321,6 +326,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingNames):
 
     # --- columns ----------------------------------------------------------------------------------
 
+    @tells_old_arguments
     def add_columns(
         self,
         fields: Field | Sequence[Field],

@@ -23,12 +23,14 @@ from deltaarrow.operations.convert.partitions import STRATEGIES
 from deltaarrow.runtime.optional import require
 from deltaarrow.schema import Field, StructType, from_arrow_schema
 from deltaarrow.storage import open_store
+from deltaarrow.table.old_arguments import tells_old_arguments
 
 __all__ = ["convert_to_deltalake"]
 
 _FORMATS = (None, "parquet", "iceberg")
 
 
+@tells_old_arguments
 def convert_to_deltalake(
     uri: str | os.PathLike[str],
     mode: str = "error",

@@ -26,7 +26,7 @@ from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, open_store, with_data_filesystem
-from deltaarrow.table.absent_names import TellingNames
+from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.conditions import (
     ensure_read_options,
     file_predicate,
@@ -47,6 +47,7 @@ from deltaarrow.table.describe import (
     describe_protocol,
     list_partitions,
 )
+from deltaarrow.table.old_arguments import tells_old_arguments
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ _load = lazy_attributes(
 )
 
 
-class DeltaTable(TellingNames):
+class DeltaTable(TellingTableNames):
     """A Delta table at one version.
 
     Args:
@@ -197,6 +198,7 @@ class DeltaTable(TellingNames):
 
     @classmethod
     @takes_positionally("commit_properties", "post_commithook_properties", "raise_if_key_not_exists")
+    @tells_old_arguments
     def create(
         cls,
         table_uri: str | os.PathLike[str],
@@ -775,6 +777,7 @@ class DeltaTable(TellingNames):
 
     # --- changing rows --------------------------------------------------------------------------------
 
+    @tells_old_arguments
     def delete(
         self,
         predicate: str | None = None,
@@ -835,6 +838,7 @@ class DeltaTable(TellingNames):
         self.follow_commit()
         return metrics
 
+    @tells_old_arguments
     def update(
         self,
         updates: Mapping[str, str] | None = None,
@@ -906,6 +910,7 @@ class DeltaTable(TellingNames):
         self.follow_commit()
         return metrics
 
+    @tells_old_arguments
     def merge(
         self,
         source: Any,
@@ -1045,6 +1050,7 @@ class DeltaTable(TellingNames):
         ]
         return transaction
 
+    @tells_old_arguments
     def create_write_transaction(
         self,
         actions: "Sequence[AddAction | RemoveAction]",
@@ -1297,6 +1303,7 @@ class DeltaTable(TellingNames):
             )
         operations.generate_manifests(Snapshot.load(self._store, known=self._snapshot))
 
+    @tells_old_arguments
     def repair(
         self,
         dry_run: bool = False,
@@ -1398,6 +1405,7 @@ class DeltaTable(TellingNames):
         """Delete log files older than ``delta.logRetentionDuration`` that no newer version needs."""
         operations.cleanup_metadata(self._store)
 
+    @tells_old_arguments
     def restore(
         self,
         target: SupportsIndex | str | date,
@@ -1546,6 +1554,7 @@ class DeltaTable(TellingNames):
         )
 
     @takes_positionally("post_commithook_properties", "commit_properties", "full", "keep_versions")
+    @tells_old_arguments
     def vacuum(
         self,
         retention_hours: float | None = None,

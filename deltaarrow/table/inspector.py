@@ -26,7 +26,7 @@ from deltaarrow.schema import (
 from deltaarrow.schema.keys import COMMENT_KEY, DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import statistics_columns
-from deltaarrow.table.absent_names import TellingNames
+from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.describe import json_text, partition_texts
 
 __all__ = ["TableInspector"]
@@ -61,7 +61,7 @@ _COLUMNS = {
 _TOMBSTONES = ["path", "deletion_timestamp", "data_change", "size", "partition_values"]
 
 
-class TableInspector(TellingNames):
+class TableInspector(TellingTableNames):
     """What the log says of one version of a table, as Arrow tables.
 
     Args:

@@ -8,7 +8,7 @@ import deltaarrow.operations as operations
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
 from deltaarrow.spark_sql import spark_names, spark_text
-from deltaarrow.table.absent_names import TellingNames
+from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader
 
@@ -19,7 +19,7 @@ __all__ = ["TableMerger"]
 
 
 @dataclass
-class TableMerger(TellingNames):
+class TableMerger(TellingTableNames):
     """A MERGE under construction: its methods add clauses, and `execute` runs it.
 
     A row takes the first clause of its kind (matched, not matched, not matched by source) whose predicate is

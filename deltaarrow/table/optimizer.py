@@ -9,6 +9,7 @@ import deltaarrow.operations.optimize as optimize
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
+from deltaarrow.table.old_arguments import tells_old_arguments
 from deltaarrow.table.reorganizer import TableReorganizer
 from deltaarrow.table.rewriter import rewriting_options, sort_limits
 
@@ -195,6 +196,7 @@ class TableOptimizer(TableReorganizer):
         dry_run: Literal[False] = ...,
     ) -> dict[str, Any]: ...
 
+    @tells_old_arguments
     def compact(
         self,
         partition_filters: Filters | None = None,
@@ -423,6 +425,7 @@ class TableOptimizer(TableReorganizer):
         dry_run: Literal[False] = ...,
     ) -> dict[str, Any]: ...
 
+    @tells_old_arguments
     def z_order(
         self,
         columns: Sequence[str],

@@ -11,7 +11,7 @@ from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.spark_sql import spark_text
-from deltaarrow.table.absent_names import TellingNames
+from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.conditions import table_conditions
 from deltaarrow.table.target import StatementTarget
 
@@ -23,7 +23,7 @@ __all__ = ["TableRewriter", "rewriting_options", "sort_limits"]
 
 
 @dataclass(frozen=True)
-class TableRewriter(TellingNames):
+class TableRewriter(TellingTableNames):
     """Carries out plans to rewrite files of a table, which moves to the version that is made."""
 
     table: StatementTarget

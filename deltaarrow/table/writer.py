@@ -25,12 +25,14 @@ from deltaarrow.spark_sql import spark_text
 from deltaarrow.storage import open_store
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
+from deltaarrow.table.old_arguments import tells_old_arguments
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader, truncated
 
 __all__ = ["write_deltalake"]
 
 
+@tells_old_arguments
 def write_deltalake(
     table_or_uri: str | os.PathLike[str] | DeltaTable | OptimisticTransaction,
     data: Any,
