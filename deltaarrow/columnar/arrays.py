@@ -17,6 +17,7 @@ __all__ = [
     "array_of",
     "booleans",
     "empty_table",
+    "ensure_microseconds",
     "in_order",
     "integers",
     "is_text_or_binary",
@@ -67,6 +68,40 @@ def array_of(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
         kind = "f" if types.is_floating(data_type) else "u" if types.is_unsigned_integer(data_type) else "i"
         data = np.array(numbers, f"{kind}{data_type.bit_width // 8}").tobytes()
     return pa.Array.from_buffers(data_type, len(values), [validity, pa.py_buffer(data)])
+
+
+def ensure_microseconds(value: Any) -> None:
+    """Raise `ValueError` if a time has digits below microseconds, also inside of a list or dictionary.
+
+    Conversions of times of pandas and NumPy to Python or to Arrow would cut these digits off.
+
+    >>> ensure_microseconds([np.datetime64("2026-01-31T12:00:00.000001", "ns"), "a"])
+    >>> try:
+    ...     ensure_microseconds(np.datetime64(1001, "ns"))
+    ... except ValueError as error:
+    ...     print(str(error).partition(", which")[0])
+    1970-01-01T00:00:00.000001001 has digits below microseconds
+    """
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set):
+        for each in value:
+            ensure_microseconds(each)
+    elif _nanoseconds(value):
+        raise ValueError(
+            f"{value} has digits below microseconds, which Delta lacks: cut them off, as with"
+            " Timestamp.floor('us')"
+        )
+
+
+def _nanoseconds(value: Any) -> int:
+    """The nanoseconds of a time below its microseconds."""
+    if isinstance(value, pa.TimestampScalar) and value.type.unit == "ns":
+        return value.value % 1000 if value.is_valid else 0
+    if isinstance(value, np.datetime64):
+        return 0 if np.isnat(value) else int(value != value.astype("datetime64[us]"))
+    # A time of pandas; its missing time equals nothing.
+    return getattr(value, "nanosecond", 0) if isinstance(value, dt.datetime) and value == value else 0
 
 
 def empty_table(schema: pa.Schema) -> pa.Table:

@@ -11,6 +11,9 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from deltaarrow.columnar.arrays import ensure_microseconds
 from deltaarrow.errors import InvalidFilterValueError, InvalidPredicateError
 from deltaarrow.expressions.nodes import (
     And,
@@ -43,6 +46,8 @@ _COMPARISONS: dict[str, CompareOp] = {
     ">": ">",
     ">=": ">=",
 }
+_FINE_UNITS = ("ns", "ps", "fs", "as")
+"""Units in which NumPy gives a time as a number."""
 _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 
 
@@ -112,6 +117,12 @@ def _single(given: Any, partition_columns: Collection[str], schema: StructType |
 
 
 def _value(value: Any, is_text: bool) -> LiteralValue:
+    try:
+        ensure_microseconds(value)
+    except ValueError as error:
+        raise InvalidFilterValueError(str(error)) from None
+    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in _FINE_UNITS:
+        value = value.astype("datetime64[us]")
     # NumPy and Arrow scalars have methods that return plain values.
     for method in ("item", "as_py"):
         if hasattr(value, method):

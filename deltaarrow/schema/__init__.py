@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     )
     from deltaarrow.schema.arrow_cast import (
         conform as conform,
+        cut_times as cut_times,
         ensure_conformable as ensure_conformable,
+        in_microseconds as in_microseconds,
         missing_columns as missing_columns,
     )
     from deltaarrow.schema.change_data import (

@@ -16,7 +16,14 @@ from deltaarrow.columnar.kernels import pc
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 
-__all__ = ["conform", "ensure_conformable", "is_conformable", "missing_columns"]
+__all__ = [
+    "conform",
+    "cut_times",
+    "ensure_conformable",
+    "in_microseconds",
+    "is_conformable",
+    "missing_columns",
+]
 
 _Data = TypeVar("_Data", pa.RecordBatch, pa.Table, pa.RecordBatchReader)
 
@@ -94,6 +101,56 @@ def missing_columns(source: pa.Schema, target: pa.Schema) -> list[str]:
     """
     places = _match(source.names, target.names, "")
     return [name for place, name in zip(places, target.names, strict=True) if place is None]
+
+
+def in_microseconds(source: pa.Schema) -> pa.Schema:
+    """Return a schema with the timestamps in nanoseconds, at any depth, in microseconds.
+
+    A column that holds such timestamps gets a plain type: no dictionary, and a list with 32-bit offsets.
+
+    >>> in_microseconds(pa.schema([("at", pa.list_(pa.timestamp("ns")))])).field("at").type
+    ListType(list<item: timestamp[us]>)
+    """
+    return pa.schema([each.with_type(_in_microseconds(each.type)) for each in source], source.metadata)
+
+
+def _in_microseconds(arrow_type: pa.DataType) -> pa.DataType:
+    types, plain = pa.types, _decoded_type(arrow_type)
+    if types.is_timestamp(plain):
+        return pa.timestamp("us", plain.tz) if plain.unit == "ns" else arrow_type
+    inner = _inner_fields(plain)
+    fields = [each.with_type(_in_microseconds(each.type)) for each in inner]
+    if fields == inner:
+        return arrow_type
+    if types.is_struct(plain):
+        return pa.struct(fields)
+    return pa.map_(*fields) if types.is_map(plain) else pa.list_(*fields)
+
+
+def _inner_fields(arrow_type: pa.DataType) -> list[pa.Field]:
+    if pa.types.is_struct(arrow_type):
+        return list(arrow_type.fields)
+    if pa.types.is_map(arrow_type):
+        return [arrow_type.key_field, arrow_type.item_field]
+    return [arrow_type.value_field] if _is_list(arrow_type) else []
+
+
+def cut_times(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
+    """Return the rows with `in_microseconds` of their schema, without the digits below microseconds.
+
+    Args:
+        batch: the rows.
+        target: `in_microseconds` of the schema of the batch.
+
+    >>> batch = pa.record_batch({"at": pa.array([1999, -1], pa.timestamp("ns"))})
+    >>> cut_times(batch, in_microseconds(batch.schema))["at"].cast("int64").to_pylist()
+    [1, -1]
+    """
+    columns = [
+        column if column.type == field.type else _convert(column, field.type, field.name, cuts_times=True)
+        for column, field in zip(batch.columns, target, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=target)
 
 
 def is_conformable(source: pa.DataType, target: pa.DataType) -> bool:
@@ -225,32 +282,46 @@ def _conform_batch(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=target)
 
 
-def _convert(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
-    """Return the array in the target type; `_compare` has checked that the types are compatible."""
+def _convert(array: pa.Array, target: pa.DataType, path: str, cuts_times: bool = False) -> pa.Array:
+    """Return the array in the target type; `_compare` has checked that the types are compatible.
+
+    Times lose the digits that the target lacks if `cuts_times`; else such digits are an error.
+    """
     if array.type.equals(target, check_metadata=True) and not pa.types.is_nested(target):
         return array
     array = _decode(array)
     if pa.types.is_null(array.type):
         return _nulls(target, path, len(array))
     if pa.types.is_struct(target):
-        return _convert_struct(array, target, path)
+        return _convert_struct(array, target, path, cuts_times)
     if pa.types.is_map(target):
         entries = pa.struct([pa.field("key", array.type.key_type), pa.field("value", array.type.item_type)])
         offsets, pairs = _unnest(array.cast(pa.list_(entries)), path)
-        keys = _convert(pairs.field(0), target.key_type, f"{path}.key")
-        items = _convert(pairs.field(1), target.item_type, f"{path}.value")
+        keys = _convert(pairs.field(0), target.key_type, f"{path}.key", cuts_times)
+        items = _convert(pairs.field(1), target.item_type, f"{path}.value", cuts_times)
         _ensure_filled(keys, target.key_field, f"{path}.key")
         _ensure_filled(items, target.item_field, f"{path}.value")
         return pa.MapArray.from_arrays(offsets, keys, items, type=target, mask=array.is_null())
     if pa.types.is_list(target):
         offsets, values = _unnest(array, path)
-        values = _convert(values, target.value_type, f"{path}.element")
+        values = _convert(values, target.value_type, f"{path}.element", cuts_times)
         _ensure_filled(values, target.value_field, f"{path}.element")
         return pa.ListArray.from_arrays(offsets, values, type=target, mask=array.is_null())
+    if cuts_times and pa.types.is_timestamp(target):
+        return _cut(array, target)
     return _cast(array, target, path)
 
 
-def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str) -> pa.Array:
+def _cut(array: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return times in a coarser unit: the last one that is not after each, as in Spark."""
+    cut = array.cast(target, safe=False)
+    # The cast rounds times before 1970 up.
+    is_after = pc.greater(cut.cast(array.type, safe=False), array)
+    numbers = pc.subtract(cut.cast(pa.int64()), is_after.cast(pa.int64()))
+    return numbers.cast(target)
+
+
+def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str, cuts_times: bool) -> pa.Array:
     # Flattened children are NULL where the struct is, so hidden values cannot fail a cast.
     children = array.flatten()
     places = _match([each.name for each in array.type.fields], [each.name for each in target.fields], path)
@@ -260,7 +331,7 @@ def _convert_struct(array: pa.StructArray, target: pa.StructType, path: str) -> 
         if place is None:
             column = _nulls(field.type, inner, len(array))
         else:
-            column = _convert(children[place], field.type, inner)
+            column = _convert(children[place], field.type, inner, cuts_times)
         _ensure_filled(column, field, inner)
         columns.append(column)
     return pa.StructArray.from_arrays(columns, fields=target.fields, mask=array.is_null())

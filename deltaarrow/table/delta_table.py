@@ -928,6 +928,7 @@ class DeltaTable(TellingTableNames):
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         memory_limit: str | None = None,
         dialect: str | None = None,
+        allow_truncation: bool = False,
     ) -> "TableMerger":
         """Begin a merge of a source into the table. The `TableMerger` takes the clauses and executes it.
 
@@ -950,6 +951,8 @@ class DeltaTable(TellingTableNames):
             memory_limit: the memory that the join may use before it spills to disk, as for `delete`.
             dialect: the SQL of the condition and of all clauses, as for `DeltaTable`; that of the table if
                 None.
+            allow_truncation: whether digits of the source's timestamps below microseconds are cut off, as for
+                `write_deltalake`; if not, they are an error.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -981,6 +984,7 @@ class DeltaTable(TellingTableNames):
             dialect=dialect or self._dialect,
             tries=not error_on_type_mismatch,
             spill_limit=max_temp_directory_size,
+            cuts_times=allow_truncation,
         )
         return merger
 

@@ -43,6 +43,7 @@ class TableMerger(TellingTableNames):
         dialect: the SQL of the expressions; see `DeltaTable`.
         tries: whether a value that does not fit the type of its column becomes NULL.
         spill_limit: the bytes that the join may spill to disk at most; as many as it takes if None.
+        cuts_times: whether timestamps of the source lose their digits below microseconds.
 
     >>> import tempfile, pyarrow as pa
     >>> from deltaarrow import DeltaTable, write_deltalake
@@ -72,6 +73,7 @@ class TableMerger(TellingTableNames):
     dialect: str = "spark"
     tries: bool = False
     spill_limit: int | None = None
+    cuts_times: bool = False
 
     def _add(
         self,
@@ -207,7 +209,7 @@ class TableMerger(TellingTableNames):
                 kind has no predicate.
         """
         statement = self._statement()
-        operation, source = self._operation(statement), to_reader(self.source)
+        operation, source = self._operation(statement), to_reader(self.source, cuts_times=self.cuts_times)
         metrics = operations.merge_rows(operation, statement, source, reads_itself=self._reads_itself)
         self.table.follow_commit()
         return metrics
@@ -219,4 +221,6 @@ class TableMerger(TellingTableNames):
         so a stream stays unread, and only the condition prunes.
         """
         statement = self._statement()
-        return operations.explain_merge(self._operation(statement), statement, self.source)
+        return operations.explain_merge(
+            self._operation(statement), statement, self.source, cuts_times=self.cuts_times
+        )

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
 from deltaarrow.errors import InvalidTablePropertyError, VersionExistsError
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import (
@@ -27,7 +25,7 @@ from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.table.old_arguments import tells_old_arguments
 from deltaarrow.transaction import OptimisticTransaction
-from deltaarrow.write import WriterProperties, to_reader, truncated
+from deltaarrow.write import WriterProperties, to_reader
 
 __all__ = ["write_deltalake"]
 
@@ -104,8 +102,8 @@ def write_deltalake(
             without `cluster_by` turns clustering off. Excludes `partition_by`.
         dialect: the SQL of `predicate`, as for `DeltaTable`; if None, that of the `DeltaTable` given, or else
             that of `set_default_dialect`.
-        allow_truncation: whether digits of timestamps below microseconds are cut off; if not, they are an
-            error. Delta has no finer timestamps.
+        allow_truncation: whether digits of timestamps below microseconds are cut off, as Spark cuts them; if
+            not, they are an error. Delta has no finer timestamps.
 
     Returns:
         The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns
@@ -172,7 +170,7 @@ def write_deltalake(
     result = write_table(
         store,
         snapshot,
-        _reader(data, allow_truncation),
+        to_reader(data, cuts_times=allow_truncation),
         write_options,
         commit_properties=commit_properties,
         hook_properties=post_commithook_properties,
@@ -182,17 +180,12 @@ def write_deltalake(
     return result
 
 
-def _reader(data: Any, allow_truncation: bool) -> pa.RecordBatchReader:
-    reader = to_reader(data)
-    return truncated(reader) if allow_truncation else reader
-
-
 def _write_in(
     transaction: OptimisticTransaction, data: Any, options: WriteOptions, allow_truncation: bool
 ) -> WriteResult:
     if transaction.snapshot is not None and not _is_wanted(transaction.snapshot, options):
         return WriteResult(None)
-    return stage_write(transaction, _reader(data, allow_truncation), options)
+    return stage_write(transaction, to_reader(data, cuts_times=allow_truncation), options)
 
 
 def _is_wanted(snapshot: Snapshot, options: WriteOptions) -> bool:

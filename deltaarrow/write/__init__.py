@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         complete_rows as complete_rows,
         ensure_completable as ensure_completable,
     )
-    from deltaarrow.write.data import to_reader as to_reader, truncated as truncated
+    from deltaarrow.write.data import to_reader as to_reader
     from deltaarrow.write.files import write_files as write_files
     from deltaarrow.write.identity import (
         IdentityColumn as IdentityColumn,

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.runtime.optional import require
+from deltaarrow.schema import cut_times, in_microseconds
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["to_reader", "truncated"]
+__all__ = ["to_reader"]
 
 
-def to_reader(data: Any) -> pa.RecordBatchReader:
+def to_reader(data: Any, *, cuts_times: bool = False) -> pa.RecordBatchReader:
     """A stream of the rows of `data`.
 
     Args:
@@ -33,14 +36,24 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
             * a pandas DataFrame, whose index is left out,
             * an iterable of record batches of one schema, with at least one batch,
             * a list of rows as dictionaries; a name that a row lacks is NULL in it.
+        cuts_times: whether timestamps lose their digits below microseconds, at any depth.
 
     Raises:
         TypeError: `data` is none of these; the message names its type.
+        SchemaMismatchError: a dictionary has a time that would lose digits.
         ValueError: the iterable has no batch, and so no schema.
 
     >>> to_reader([pa.RecordBatch.from_pydict({"a": [1, 2]})]).read_all().num_rows
     2
+    >>> times = pa.table({"at": pa.array([1999], pa.timestamp("ns"))})
+    >>> to_reader(times, cuts_times=True).read_all()["at"].cast("int64").to_pylist()
+    [1]
     """
+    reader = _reader_of(data, cuts_times)
+    return _truncated(reader) if cuts_times else reader
+
+
+def _reader_of(data: Any, cuts_times: bool) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.Table):
@@ -61,9 +74,9 @@ def to_reader(data: Any) -> pa.RecordBatchReader:
     if hasattr(data, "__arrow_c_stream__"):
         return _read_stream(data)
     if hasattr(data, "__arrow_c_array__"):
-        return to_reader(pa.record_batch(data))
+        return _reader_of(pa.record_batch(data), cuts_times)
     if isinstance(data, list | tuple) and data and isinstance(data[0], dict):
-        return _read_rows(data)
+        return _read_rows(data, cuts_times)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
         return _read_batches(data)
     hint = _WAYS.get(type(data), "")
@@ -109,55 +122,31 @@ def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _read_rows(rows: Sequence[Any]) -> pa.RecordBatchReader:
+def _read_rows(rows: Sequence[Any], cuts_times: bool) -> pa.RecordBatchReader:
     for row in rows:
         if not isinstance(row, dict):
             raise TypeError(f"not understood as a row beside dictionaries: {_type_name(row)}")
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: pa.array([row.get(name) for row in rows]) for name in names}
-    return pa.table(columns).to_reader()
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    if not cuts_times:
+        for name, values in columns.items():
+            _ensure_microseconds(name, values)
+    return pa.table({name: pa.array(values) for name, values in columns.items()}).to_reader()
 
 
-def truncated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    """The stream with timestamps in microseconds, at any depth: the digits below are cut off.
+def _ensure_microseconds(name: str, values: list[Any]) -> None:
+    try:
+        ensure_microseconds(values)
+    except ValueError as error:
+        raise SchemaMismatchError(f"column {name!r}: {error}, or write with allow_truncation=True") from None
 
-    >>> times = pa.table({"at": pa.array([1999], pa.timestamp("ns"))})
-    >>> truncated(times.to_reader()).read_all()["at"].cast("int64").to_pylist()
-    [1]
-    """
-    fields = [each.with_type(_in_microseconds(each.type)) for each in reader.schema]
-    schema = pa.schema(fields, reader.schema.metadata)
+
+def _truncated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The stream with timestamps in microseconds, at any depth: the digits below are cut off."""
+    schema = in_microseconds(reader.schema)
     if schema == reader.schema:
         return reader
-    import pyarrow.compute as pc
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            columns = [
-                pc.cast(column, options=pc.CastOptions(field.type, allow_time_truncate=True))
-                for column, field in zip(batch.columns, schema, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _in_microseconds(data_type: pa.DataType) -> pa.DataType:
-    types = pa.types
-    if types.is_timestamp(data_type) and data_type.unit == "ns":
-        return pa.timestamp("us", data_type.tz)
-    if types.is_struct(data_type):
-        return pa.struct([each.with_type(_in_microseconds(each.type)) for each in data_type.fields])
-    if types.is_list(data_type):
-        field = data_type.value_field
-        return pa.list_(field.with_type(_in_microseconds(field.type)))
-    if types.is_large_list(data_type):
-        field = data_type.value_field
-        return pa.large_list(field.with_type(_in_microseconds(field.type)))
-    if types.is_map(data_type):
-        key, item = data_type.key_field, data_type.item_field
-        return pa.map_(key.with_type(_in_microseconds(key.type)), item.with_type(_in_microseconds(item.type)))
-    return data_type
+    return pa.RecordBatchReader.from_batches(schema, (cut_times(batch, schema) for batch in reader))
 
 
 def _read_spark_frame(frame: Any) -> pa.RecordBatchReader:

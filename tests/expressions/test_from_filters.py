@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -37,6 +38,30 @@ def test_keeps_the_rows_that_pyarrow_keeps(filters):
     theirs = pq.filters_to_expression(filters)
     ours = to_arrow(from_filters(filters))
     assert ROWS.filter(ours)["n"].to_pylist() == ROWS.filter(theirs)["n"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [pd.Timestamp(1_001), np.datetime64(1_001, "ns"), pa.scalar(1_001, pa.timestamp("ns"))],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_time_below_microseconds_is_refused_instead_of_cut(value):
+    for op, given in (("=", value), ("in", [value])):
+        with pytest.raises(InvalidFilterValueError, match="below microseconds"):
+            from_filters([("t", op, given)])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [pd.Timestamp(2_000), np.datetime64(2_000, "ns"), pa.scalar(2_000, pa.timestamp("ns"))],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_time_in_nanoseconds_is_compared_in_microseconds(value):
+    times = pa.table({"t": pa.array([1, 2, None], pa.timestamp("us"))})
+    found = times.filter(to_arrow(from_filters([("t", ">=", value)])))
+    assert found["t"].cast("int64").to_pylist() == [2]
+    no_time = np.datetime64("NaT", "ns")
+    assert times.filter(to_arrow(from_filters([("t", "in", [no_time, value])]))).num_rows == 2
 
 
 def test_nothing_is_in_an_empty_collection():

@@ -4,12 +4,13 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.write import to_reader, truncated
+from deltaarrow.write import to_reader
 
 TABLE = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
 
@@ -117,23 +118,41 @@ def test_rows_as_dictionaries():
 
 
 NANOSECONDS = pa.timestamp("ns", "UTC")
+ENCODED = pa.array([1_999, None], NANOSECONDS)
 
 
 @pytest.mark.parametrize(
-    ("nested", "values", "wanted"),
+    ("given", "wanted"),
     [
-        (NANOSECONDS, [1_999, None], [1, None]),
-        (pa.struct([("x", NANOSECONDS)]), [{"x": 1_999}], [{"x": 1}]),
-        (pa.list_(NANOSECONDS), [[1_999], []], [[1], []]),
-        (pa.large_list(pa.list_(NANOSECONDS)), [[[1_999]]], [[[1]]]),
-        (pa.map_(pa.string(), NANOSECONDS), [[("k", 1_999)]], [[("k", 1)]]),
-        (pa.timestamp("ms"), [1], [1]),
+        (ENCODED, [1, None]),
+        # Times before 1970 are cut down too, as in Spark.
+        (pa.array([-1, -1_000, -1_001, -(2**63)], NANOSECONDS), [-1, -1, -2, -9_223_372_036_854_776]),
+        (ENCODED.dictionary_encode(), [1, None]),
+        (pc.run_end_encode(ENCODED), [1, None]),
+        (pa.array([{"x": 1_999}, None], pa.struct([("x", NANOSECONDS)])), [{"x": 1}, None]),
+        (pa.array([[1_999], []], pa.list_(NANOSECONDS)), [[1], []]),
+        (pa.array([[1_999]], pa.list_(NANOSECONDS, 1)), [[1]]),
+        (pa.array([[1_999]], pa.list_view(NANOSECONDS)), [[1]]),
+        (pa.array([[[1_999]]], pa.large_list(pa.list_(NANOSECONDS))), [[[1]]]),
+        (pa.array([[("k", 1_999)]], pa.map_(pa.string(), NANOSECONDS)), [[("k", 1)]]),
+        (pa.array([1], pa.timestamp("ms")), [1]),
     ],
+    ids=lambda value: str(value.type) if isinstance(value, pa.Array) else "",
 )
-def test_nanoseconds_are_cut_at_any_depth(nested, values, wanted):
-    found = truncated(pa.table({"at": pa.array(values, nested)}).to_reader()).read_all()["at"]
-    assert str(found.type) == str(nested).replace("[ns", "[us")
-    assert found.combine_chunks().equals(pa.array(wanted, found.type))
+def test_nanoseconds_are_cut_at_any_depth(given, wanted):
+    found = to_reader(pa.table({"at": given}), cuts_times=True).read_all()["at"].combine_chunks()
+    assert "ns" not in str(found.type)
+    assert found.equals(pa.array(wanted, found.type))
+
+
+def test_a_time_of_pandas_in_a_dictionary_does_not_lose_digits_in_silence(tmp_path):
+    rows = [{"at": pd.Timestamp(1_999, tz="UTC")}, {"at": pd.NaT}]
+    with pytest.raises(SchemaMismatchError, match=r"column 'at'.*allow_truncation=True"):
+        write_deltalake(tmp_path, rows)
+    with pytest.raises(SchemaMismatchError, match="column 'at'"):
+        write_deltalake(tmp_path, [{"at": [{"x": pd.Timestamp(1_999)}]}])
+    write_deltalake(tmp_path, rows[:1], allow_truncation=True)
+    assert DeltaTable(tmp_path).to_pyarrow_table()["at"].cast("int64").to_pylist() == [1]
 
 
 def test_nanoseconds_are_an_error_unless_they_may_be_cut(tmp_path):

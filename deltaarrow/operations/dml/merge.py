@@ -88,16 +88,19 @@ def carry_out_merge(
         return operation.carry_out(run)
 
 
-def explain_merge(operation: RowOperation, statement: MergeStatement, source: Any) -> "scan.Explanation":
+def explain_merge(
+    operation: RowOperation, statement: MergeStatement, source: Any, *, cuts_times: bool = False
+) -> "scan.Explanation":
     """Return which files of the table a merge reads.
 
     Args:
         operation: as for `merge_rows`; nothing is committed.
         statement: the merge.
         source: the data, as users give it; a stream is not read.
+        cuts_times: whether timestamps of the source lose their digits below microseconds.
     """
     is_stream = isinstance(source, Iterator | pa.RecordBatchReader)
-    merge = Merge(operation, statement, to_reader(source))
+    merge = Merge(operation, statement, to_reader(source, cuts_times=cuts_times))
     with files_cursor(operation.snapshot.store, memory_limit=operation.memory_limit) as cursor:
         if not is_stream:
             merge.load(cursor)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 import deltaarrow.variant as variant
+from deltaarrow.columnar.arrays import ensure_microseconds
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
@@ -175,8 +176,9 @@ def _constant(given: dict[str, pa.Array], name: str, value: Any, tries: bool) ->
 
     def make(data_type: DataType) -> Value:
         try:
+            ensure_microseconds(value)
             given[name] = _array(name, value, data_type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        except (ValueError, pa.ArrowTypeError, OverflowError) as error:
             if tries:
                 given[name] = _array(name, None, data_type)
                 return Value(repr(value), f"(SELECT {quote_identifier(name)} FROM {GIVEN_VALUES})")

@@ -367,3 +367,20 @@ def test_a_value_that_does_not_fit_becomes_null_where_it_may(tmp_path, merge_sch
     assert found == [{"id": 1, "value": None}, {"id": 2, "value": 7}, {"id": 3, "value": None}]
     with pytest.raises(ConstraintViolationError, match="abc"):
         table.merge(source, "source.id = target.id").when_matched_update_all().execute()
+
+
+def test_nanoseconds_of_the_source_are_cut_where_they_may_be(tmp_path):
+    """A key in nanoseconds would match the row of another time if it were rounded."""
+    nanoseconds = pa.timestamp("ns", "UTC")
+    target = pa.table({"t": pa.array([1, 2], pa.timestamp("us", "UTC")), "n": [0, 0]})
+    write_deltalake(tmp_path, target)
+    table = DeltaTable(tmp_path)
+    source = pa.table({"t": pa.array([1_999], nanoseconds), "n": [7]})
+    merger = table.merge(source, "source.t = target.t").when_matched_update_all()
+    with pytest.raises(SchemaMismatchError, match="allow_truncation=True"):
+        merger.execute()
+    cutting = table.merge(source, "source.t = target.t", allow_truncation=True).when_matched_update_all()
+    assert cutting.explain() is not None
+    cutting.execute()
+    found = table.to_pyarrow_table().sort_by("t")
+    assert (found["t"].cast("int64").to_pylist(), found["n"].to_pylist()) == ([1, 2], [7, 0])

@@ -3,6 +3,7 @@
 import datetime
 from decimal import Decimal
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -84,6 +85,19 @@ def test_python_values_of_every_kind(tmp_path):
     assert table.to_pyarrow_table().to_pylist() == [dict.fromkeys(values)]
     with pytest.raises(SchemaMismatchError, match="long"):
         table.update(new_values={"long": "five"})
+
+
+def test_a_time_of_pandas_does_not_lose_digits_in_silence(tmp_path):
+    rows = pa.table(
+        {"t": pa.array([0], pa.timestamp("us", "UTC")), "times": [[datetime.datetime(2026, 1, 1)]]}
+    )
+    table = make(tmp_path, rows, VECTORS)
+    time = pd.Timestamp(1_001, tz="UTC")
+    for values in ({"t": time}, {"times": [time.tz_localize(None)]}):
+        with pytest.raises(SchemaMismatchError, match="below microseconds"):
+            table.update(new_values=values)
+    table.update(new_values={"t": time.floor("us")})
+    assert table.to_pyarrow_table()["t"].cast("int64").to_pylist() == [1]
 
 
 def test_members_of_structs(tmp_path):
