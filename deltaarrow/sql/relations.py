@@ -1,7 +1,7 @@
 """The tables of a query in Spark's dialect: their columns, and how DuckDB's dialect names them."""
 
 import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
@@ -15,6 +15,9 @@ from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
 from deltaarrow.sql.moments import ensure_points_in_time, moment
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["NamedRelations"]
 
@@ -67,7 +70,8 @@ class NamedRelations:
             )
         if not self._is_own(names):
             raise unknown_table(self._connection.catalog, names)
-        return Relation(written, self._columns(written))
+        columns = self._arrow_columns(written)
+        return Relation(_in_microseconds(written, columns), Schema.from_arrow(columns))
 
     def _is_own(self, names: tuple[str, ...]) -> bool:
         """Whether DuckDB has a table or view of a name; it would read a file or a variable for any other."""
@@ -89,11 +93,35 @@ class NamedRelations:
             place, *bounds = arguments or ("",)
             listed = [place, *(moment(each) if isinstance(each, str) else each for each in bounds)]
             written = f"{name.lower()}({', '.join(map(_literal, listed))})"
-        return Relation(written, self._columns(written))
+        return Relation(written, Schema.from_arrow(self._arrow_columns(written)))
 
-    def _columns(self, source: str) -> Schema:
+    def _arrow_columns(self, source: str) -> "pa.Schema":
         rows: Any = self._connection.sql(f"SELECT * FROM {source} LIMIT 0", dialect="duckdb")
-        return Schema.from_arrow(rows.to_arrow_table().schema)
+        schema: pa.Schema = rows.to_arrow_table().schema
+        return schema
+
+
+def _in_microseconds(source: str, columns: "pa.Schema") -> str:
+    """Return a table expression whose timestamps are in microseconds, as those of Delta and Spark are.
+
+    A value with further digits is an error; DuckDB would round it.
+    """
+    import pyarrow as pa  # lazy: queries of Delta tables alone do not ask
+
+    cast = []
+    for each in columns:
+        if pa.types.is_timestamp(each.type) and each.type.unit != "us":
+            name = quote_identifier(each.name)
+            kind = "TIMESTAMP" if each.type.tz is None else "TIMESTAMPTZ"
+            sql = f"CAST({name} AS {kind})"
+            if each.type.unit == "ns":
+                message = quote_literal(
+                    f"a time in column {each.name!r} of {source} has digits below microseconds, which Spark"
+                    " lacks; cut them off where the column comes from"
+                )
+                sql = f"IF(CAST({sql} AS {kind}_NS) <> {name}, error({message}), {sql})"
+            cast.append(f"{sql} AS {name}")
+    return f"(SELECT * REPLACE ({', '.join(cast)}) FROM {source})" if cast else source
 
 
 def _ensure_not_later(newest: Snapshot, time: datetime.datetime) -> None:

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 import deltaarrow
-from deltaarrow.errors import TableNotFoundError
+from deltaarrow.errors import ConstraintViolationError, TableNotFoundError
 
 
 @pytest.fixture
@@ -56,3 +56,31 @@ def test_fields_of_struct_are_named_as_they_are_written(con):
         " FROM VALUES (1, named_struct('b', 2)) AS t(x, y)"
     ).to_arrow_table()
     assert [field.name for field in found.schema.field("s").type] == ["x", "col2", "b", "c", "z"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_times_of_a_registered_table_are_in_microseconds(con, tmp_path, zone):
+    counts = {"ns": [2_000, -1_000, None], "ms": [1, 2, 3], "s": [1, 2, 3]}
+    times = {unit: pa.array(found, pa.timestamp(unit, zone)) for unit, found in counts.items()}
+    con.register("times", pa.table(times))
+    found = con.sql("SELECT * FROM times").to_arrow_table()
+    assert {str(field.type).partition(",")[0].rstrip("]") for field in found.schema} == {"timestamp[us"}
+    kind = "TIMESTAMP" if zone else "TIMESTAMP_NTZ"
+    (row,) = con.sql(f"SELECT second(s) FROM times WHERE ns = {kind} '1970-01-01 00:00:00.000002'").fetchall()
+    assert row == (1,)
+    con.sql(f"CREATE TABLE delta.`{tmp_path}/t` AS SELECT ns FROM times")
+    written = deltaarrow.DeltaTable(tmp_path / "t").to_pyarrow_table()["ns"]
+    assert written.cast("int64").to_pylist() == [2, -1, None]
+
+
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_a_time_below_microseconds_is_an_error_instead_of_another_time(con, tmp_path, zone):
+    """DuckDB would round it, so that an INSERT would store another time."""
+    con.register("times", pa.table({"id": [1], "at": pa.array([1_999], pa.timestamp("ns", zone))}))
+    kind = "TIMESTAMP" if zone else "TIMESTAMP_NTZ"
+    con.sql(f"CREATE TABLE delta.`{tmp_path}/t` (at {kind})")
+    for statement in ("SELECT at FROM times", f"INSERT INTO delta.`{tmp_path}/t` SELECT at FROM times"):
+        with pytest.raises(ConstraintViolationError, match=r"column 'at' .* below microseconds"):
+            con.sql(statement).fetchall()
+    assert deltaarrow.DeltaTable(tmp_path / "t").count() == 0
+    assert con.sql("SELECT id FROM times").fetchall() == [(1,)]
