@@ -103,6 +103,7 @@ class FileBinder:
         self._is_widened = any(TYPE_CHANGES_KEY in f.metadata for f in fields_within(layout.schema))
         self._schemas: dict[str, pa.Schema] = {}
         self._row_counts: dict[str, int] = {}
+        self._in_nanoseconds: set[str] = set()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the footers."""
@@ -134,7 +135,7 @@ class FileBinder:
             # Files with the same schema mostly share one schema object.
             if id(schema) not in verdicts:
                 verdicts[id(schema)] = self._is_understood(task, fields, schema)
-            if verdicts[id(schema)]:
+            if verdicts[id(schema)] and task.path not in self._in_nanoseconds:
                 native.append(BoundFile(task, is_complete=False))
             else:
                 other.append(task)
@@ -180,7 +181,11 @@ class FileBinder:
             ensure_rows(task.path, metadata, task.num_records)
             self._row_counts[task.path] = int(metadata.num_rows)
             schema = metadata.schema.to_arrow_schema()
-        if any(pa.types.is_nested(field.type) for field in schema):
+        is_nested = any(pa.types.is_nested(field.type) for field in schema)
+        may_have_times = is_nested or any(pa.types.is_timestamp(field.type) for field in schema)
+        if may_have_times and _has_nanoseconds(metadata.schema):
+            self._in_nanoseconds.add(task.path)
+        if is_nested:
             # Polars notices only for a flat column that it is no longer declared optional.
             ensure_sound_footer(store, task.path)
         return schema
@@ -201,6 +206,15 @@ class FileBinder:
             if not _is_widened_by_polars(schema.field(source).type, wanted):
                 return False
         return True
+
+
+def _has_nanoseconds(schema: pq.ParquetSchema) -> bool:
+    """Whether a column has times of whole nanoseconds, whose last digits Polars would cut off.
+
+    Such are not the times of INT96, which old writers have in Delta tables too; all readers cut these.
+    """
+    columns = (schema.column(place) for place in range(len(schema.names)))
+    return any(each.physical_type == "INT64" and "nanoseconds" in str(each.logical_type) for each in columns)
 
 
 def _is_widened_by_polars(found: pa.DataType, wanted: pa.DataType) -> bool:

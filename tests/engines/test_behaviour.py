@@ -80,6 +80,26 @@ def test_timestamps_without_zone_in_files_are_utc(engine, tmp_path, unit, versio
     assert engine(tmp_path) == [{"t": moment.replace(tzinfo=UTC)}]
 
 
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_times_in_nanoseconds_are_read_whole_or_not_at_all(engine, tmp_path, zone):
+    """Delta has no such times. INT96, which has, is cut by all readers of Delta."""
+    nanoseconds = pa.timestamp("ns", zone)
+    schema = pa.schema([("t", pa.timestamp("us", "UTC")), ("l", pa.list_(pa.timestamp("us", "UTC")))])
+
+    def write(folder, count, **parquet):
+        table = TableBuilder(folder).protocol().metadata(schema)
+        data = pa.table({"t": pa.array([count], nanoseconds), "l": pa.array([[0]], pa.list_(nanoseconds))})
+        table.commit([table.add_file(data, stats=False, parquet=parquet)])
+        return folder
+
+    moment = dt.datetime(1970, 1, 1, 0, 0, 0, 1, UTC)
+    assert [row["t"] for row in engine(write(tmp_path / "whole", 1_000))] == [moment]
+    old = write(tmp_path / "old", 1_999, use_deprecated_int96_timestamps=True)
+    assert [row["t"] for row in engine(old)] == [moment]
+    with pytest.raises(Exception, match="would lose data"):
+        engine(write(tmp_path / "finer", 1_999))
+
+
 def test_int96_reaches_beyond_nanoseconds_in_64_bits(engine, tmp_path):
     moments = [dt.datetime(1, 1, 1), dt.datetime(1900, 1, 1, 12), dt.datetime(9999, 12, 31, 23, 59, 59)]
     nested = pa.struct([("at", pa.timestamp("us", "UTC"))])
