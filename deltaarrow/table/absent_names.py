@@ -49,7 +49,12 @@ class TellingTableNames(TellingNames):
         "load_with_datetime": "load_as_version(time)",
         "pyarrow_schema": "schema().to_arrow()",
         "from_data_catalog": "DeltaTable(path)",
+        "file_paths": "file_uris()",
         "get_earliest_version": "history()[-1]['version']",
+        "get_latest_version": "DeltaTable(path).version()",
+        "get_num_index_cols": "metadata().configuration.get('delta.dataSkippingNumIndexedCols')",
+        "get_stats_columns": "metadata().configuration.get('delta.dataSkippingStatsColumns')",
+        "transaction_versions": "transaction_version(app_id)",
         # data frame libraries
         "append": "write_deltalake(table, data, mode='append')",
         "insert": "write_deltalake(table, data, mode='append')",

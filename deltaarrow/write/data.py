@@ -66,7 +66,7 @@ def _reader_of(data: Any, cuts_times: bool) -> pa.RecordBatchReader:
         return data.to_reader()
     if _is_a(data, "pandas", "DataFrame"):
         # Before __arrow_c_stream__, through which pandas would also return its index.
-        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata().to_reader()
+        return _read_pandas(data, cuts_times)
     if _is_a(data, "polars", "LazyFrame"):
         return _read_lazy_frame(data)
     if _is_a(data, "pyspark.sql", "DataFrame"):
@@ -120,6 +120,16 @@ def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
 
     schema = pa.RecordBatchReader.from_stream(empty).schema
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _read_pandas(frame: Any, cuts_times: bool) -> pa.RecordBatchReader:
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
+    if not cuts_times:
+        for place, field in enumerate(table.schema):
+            # Times that are Python objects are converted to microseconds.
+            if pa.types.is_timestamp(field.type) and frame.dtypes.iloc[place] == "object":
+                _ensure_microseconds(field.name, frame.iloc[:, place].tolist())
+    return table.to_reader()
 
 
 def _read_rows(rows: Sequence[Any], cuts_times: bool) -> pa.RecordBatchReader:

@@ -1,11 +1,13 @@
-"""Arguments that older releases of deltalake took: the error says what to use."""
+"""Arguments and names that older releases of deltalake had: the error says what to use."""
 
 import inspect
+import re
 
 import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+from deltaarrow.engines import DeltaConnection
 
 REMOVED = {
     ("write_deltalake", "engine"): "leave it out",
@@ -77,3 +79,29 @@ def test_arguments_of_other_writers_and_misspelt_ones():
     # Where nothing takes its place, nothing is advised.
     with pytest.raises(TypeError, match=r"vacuum\(\) takes no argument 'partition_filters'$"):
         da.DeltaTable.vacuum(None, partition_filters=[])
+
+
+NAMES = {
+    "file_paths": "file_uris()",
+    "files": "file_uris()",
+    "load_with_datetime": "load_as_version(time)",
+    "pyarrow_schema": "schema().to_arrow()",
+    "get_stats_columns": "metadata().configuration",
+    "transaction_versions": "transaction_version(app_id)",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_of_older_releases_says_what_to_use(name, tmp_path):
+    table = da.DeltaTable.create(tmp_path, pa.schema([("id", pa.int64())]))
+    for owner in (da.DeltaTable, table):
+        with pytest.raises(AttributeError, match=re.escape(f"{name!r}; use {NAMES[name]}")):
+            getattr(owner, name)
+
+
+def test_what_the_errors_name_is_there():
+    places = (da, da.DeltaTable, da.table.TableAlterer, da.table.TableOptimizer, da.table.TableMerger)
+    places += (da.Schema, da.DeltaDataset, DeltaConnection, dict)
+    calls = {call for says in da.DeltaTable._instead_of.values() for call in re.findall(r"(\w+)\(", says)}
+    assert len(calls) > 20
+    assert [call for call in calls if not any(hasattr(each, call) for each in places)] == []

@@ -145,12 +145,14 @@ def test_nanoseconds_are_cut_at_any_depth(given, wanted):
     assert found.equals(pa.array(wanted, found.type))
 
 
-def test_a_time_of_pandas_in_a_dictionary_does_not_lose_digits_in_silence(tmp_path):
+def test_a_time_of_pandas_does_not_lose_digits_in_silence(tmp_path):
     rows = [{"at": pd.Timestamp(1_999, tz="UTC")}, {"at": pd.NaT}]
     with pytest.raises(SchemaMismatchError, match=r"column 'at'.*allow_truncation=True"):
         write_deltalake(tmp_path, rows)
     with pytest.raises(SchemaMismatchError, match="column 'at'"):
         write_deltalake(tmp_path, [{"at": [{"x": pd.Timestamp(1_999)}]}])
+    with pytest.raises(SchemaMismatchError, match="column 'at'"):
+        write_deltalake(tmp_path, pd.DataFrame(rows, dtype=object))
     write_deltalake(tmp_path, rows[:1], allow_truncation=True)
     assert DeltaTable(tmp_path).to_pyarrow_table()["at"].cast("int64").to_pylist() == [1]
 
