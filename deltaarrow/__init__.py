@@ -80,7 +80,13 @@ if TYPE_CHECKING:
         WriterProperties as WriterProperties,
     )
 
-_load = lazy_package(__name__)
+_KNOWN_ELSEWHERE = {
+    "read_deltalake": "DeltaTable(path).to_pandas()",
+    "read_delta": "DeltaTable(path).to_pandas(), or scan_delta(path) for Polars",
+    "write_delta": "write_deltalake(path, data)",
+    "spark": "import deltaarrow.spark",
+}
+_load = lazy_package(__name__, _KNOWN_ELSEWHERE)
 _MODULES = frozenset(("exceptions", "fs", "query", "schema", "table", "transaction", "warnings", "writer"))
 """The modules that ``deltalake`` has."""
 

@@ -1,7 +1,8 @@
 """The commands of the shell script: thin calls to `DeltaTable`, whose results `Printer` prints.
 
 The module of a command is imported when the command is called, so that help is quick. Exit codes: 0 done, 1
-the engine refuses (one line on standard error) or `verify` finds an error, 2 wrong usage.
+the engine refuses (one line on standard error, or those that mark a place in SQL) or `verify` finds an error,
+2 wrong usage.
 """
 
 import sys
@@ -17,12 +18,12 @@ from deltaarrow.version import VERSION
 __all__ = ["app"]
 
 _lazily = lazy_attributes(
-    __name__, {"REFUSALS": "deltaarrow.cli.statements", "printable": "deltaarrow.cli.render"}
+    __name__, {"REFUSALS": "deltaarrow.cli.statements", "error_text": "deltaarrow.cli.statements"}
 )
 
 
 class _Commands(TyperGroup):
-    """The command group; it turns the engine's errors into one line and exit code 1."""
+    """The command group; it turns the engine's errors into a message and exit code 1."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -40,8 +41,9 @@ class _Commands(TyperGroup):
         except Exception as error:
             if not isinstance(error, _lazily("REFUSALS")):
                 raise
-            text = " ".join(str(error).split()) or type(error).__name__
-            print(f"error: {_lazily('printable')(text)}", file=sys.stderr)
+            text = _lazily("error_text")(error)
+            is_marked = any(line.strip() == "^" for line in text.splitlines())
+            print(f"error: {text if is_marked else ' '.join(text.split())}", file=sys.stderr)
             raise typer.Exit(1) from error
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from deltaarrow.cli.output import Format
 from deltaarrow.table import DeltaTable
@@ -53,9 +53,11 @@ AtVersion = Annotated[
 ]
 
 
-def new_commands(name: str | None = None, summary: str | None = None) -> typer.Typer:
+def new_commands(
+    name: str | None = None, summary: str | None = None, group: type[TyperGroup] = TyperGroup
+) -> typer.Typer:
     """Return an application for the commands of a module: a group of them if it has a name."""
-    return typer.Typer(name=name, help=summary, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(name=name, cls=group, help=summary, no_args_is_help=True, rich_markup_mode=None)
 
 
 class ResultCommand(TyperCommand):

@@ -1,8 +1,10 @@
 """The commands of ``deltaarrow properties``."""
 
-from typing import Annotated
+from difflib import get_close_matches
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from deltaarrow.cli.arguments import (
     OutputFormat,
@@ -17,7 +19,23 @@ from deltaarrow.cli.printer import Printer
 
 __all__ = ["commands", "get_properties", "set_properties", "unset_properties"]
 
-commands = new_commands("properties", "The properties of a table.")
+
+class _Verbs(TyperGroup):
+    """The group; of a path where a command is due it tells what prints the properties of the table."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command."""
+        name = args[0]
+        if name not in self.commands and not get_close_matches(name, self.commands):
+            raise typer.BadParameter(
+                f"{name!r} is none of {', '.join(self.commands)}; `properties get {name}` prints the"
+                " properties of a table",
+                param_hint="COMMAND",
+            )
+        return super().resolve_command(ctx, args)
+
+
+commands = new_commands("properties", "The properties of a table.", _Verbs)
 
 Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="Names of properties.")]
 

@@ -40,7 +40,9 @@ __all__ = [
 
 commands = new_commands()
 
-_lazily = lazy_attributes(__name__, {"connect": "duckdb", "register": "deltaarrow.engines"})
+_lazily = lazy_attributes(
+    __name__, {"connect": "duckdb", "register": "deltaarrow.engines", "QueryErrors": "deltaarrow.engines"}
+)
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -140,12 +142,13 @@ def query(
 ) -> None:
     """Run a query over the table, e.g. "select count(*) from t"."""
     with _lazily("connect")() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
         _lazily("register")(connection, "t", open_table(path, version, storage_option))
-        relation = connection.sql(sql)
-        if relation is None:
-            raise typer.BadParameter("the statement returns no rows", param_hint="SQL")
-        found = _with_unique_names(relation.to_arrow_table())
+        with _lazily("QueryErrors")(statement=sql, table="t").named():
+            relation = connection.sql(sql)
+            if relation is None:
+                raise typer.BadParameter("the statement returns no rows", param_hint="SQL")
+            found = _with_unique_names(relation.to_arrow_table())
     Printer(form).table(found, limit=limit)
 
 

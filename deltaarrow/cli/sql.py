@@ -129,7 +129,14 @@ def _format_of(output: str) -> Format:
 
 
 def _read(file: str | None) -> str:
-    return sys.stdin.read() if file in (None, "-") else Path(str(file)).read_text("utf-8")
+    if file is None or file == "-":
+        return sys.stdin.read()
+    try:
+        return Path(file).read_text("utf-8")
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise typer.BadParameter(
+            f"{file!r} is no file of statements; statements themselves follow -e", param_hint="FILE"
+        ) from error
 
 
 def _told(bar: Progress) -> Callable[[int, int], None]:

@@ -33,6 +33,12 @@ def optimize(
         int | None,
         typer.Option(metavar="BYTES", help="Of the new files, about; default: as in Spark, 1 GiB."),
     ] = None,
+    z_order: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Lay rows out along the Z-order curve of this column; may be repeated."
+        ),
+    ] = None,
     purge: Annotated[
         bool, typer.Option("--purge", help="Rewrite files with deleted rows or dropped columns instead.")
     ] = False,
@@ -48,8 +54,10 @@ def optimize(
     form: OutputFormat = None,
 ) -> None:
     """Rewrite small files, and files with many deleted rows, as fewer and larger ones."""
-    if purge and upgrade_uniform:
-        raise typer.BadParameter("choose one of --purge and --upgrade-uniform", param_hint="--purge")
+    if purge + upgrade_uniform + (z_order is not None) > 1:
+        raise typer.BadParameter(
+            "choose one of --z-order, --purge and --upgrade-uniform", param_hint="--purge"
+        )
     if (purge or upgrade_uniform) and target_size is not None:
         raise typer.BadParameter("the table's own size of files is kept", param_hint="--target-size")
     if upgrade_uniform and where is not None:
@@ -57,7 +65,9 @@ def optimize(
     optimizer = open_table(path, None, storage_option).optimize
     run: Any = optimizer.compact
     given: dict[str, Any] = {"predicate": where, "target_size": target_size}
-    if purge:
+    if z_order is not None:
+        run, given = optimizer.z_order, {"columns": z_order, **given}
+    elif purge:
         run, given = optimizer.purge, {"predicate": where}
     elif upgrade_uniform:
         run, given = optimizer.upgrade_uniform, {}

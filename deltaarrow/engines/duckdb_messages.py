@@ -28,8 +28,11 @@ _OF_CATALOGS = re.compile(r'\nDid you mean "(?:pg_|duckdb_|sqlite_|information_s
 _NO_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
 
 
-def show_statement(error: duckdb.Error, statement: str) -> None:
-    """Let an error of DuckDB show its place as all errors do, or none if that is not in the statement."""
+def show_statement(error: duckdb.Error, statement: str, table: str | None = None) -> None:
+    """Let an error of DuckDB show its place as all errors do, or none if that is not in the statement.
+
+    Of an unknown table it says how to name one: by a path, or the one `table` that a statement can name.
+    """
     message, place = str(error), None
     found = _SHOWN.search(message)
     if found is not None:
@@ -37,7 +40,9 @@ def show_statement(error: duckdb.Error, statement: str) -> None:
         message = message[: found.start()] + message[found.end() :]
     message = _OF_CATALOGS.sub("", _OWN_NAMES.sub("", message))
     absent = _NO_TABLE.match(message)
-    if absent is not None:
+    if absent is not None and table is not None:
+        message += f"\nThe table is named {table}"
+    elif absent is not None:
         path = absent[1] if "/" in absent[1] else f"/path/of/{absent[1]}"
         message += f"\nName a table by its path, as delta.'{path}', or after register, attach or CREATE TABLE"
     if place is None:

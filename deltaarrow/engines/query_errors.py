@@ -32,6 +32,7 @@ class QueryErrors:
         row_error: returns the error to raise for a row that cannot be computed; None for DuckDB's own.
         within: what tells in an error which statement of a text failed.
         statement: the statement as it was written, in which DuckDB's own errors show their place.
+        table: the one table that a statement can name, if there is but one.
     """
 
     def __init__(
@@ -41,11 +42,13 @@ class QueryErrors:
         within: Within = contextlib.nullcontext,
         *,
         statement: str = "",
+        table: str | None = None,
     ) -> None:
         self._plans = tuple(plans)
         self._row_error = row_error
         self._within = within
         self._statement = statement
+        self._table = table
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
@@ -58,7 +61,7 @@ class QueryErrors:
             except (duckdb.Error, OSError) as error:
                 found = self._meant(error)
                 if found is None and isinstance(error, duckdb.Error):
-                    show_statement(error, self._statement)
+                    show_statement(error, self._statement, self._table)
                 if found is None:
                     raise
                 raise found from error

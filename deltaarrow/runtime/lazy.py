@@ -21,11 +21,12 @@ _IMPORTS = re.compile(r"^ *from (?P<module>\S+) import\b|\b(?P<name>\w+) as (?P=
 """A module that names are imported from, or a name that is imported as itself."""
 
 
-def lazy_package(package: str) -> Callable[[str], Any]:
+def lazy_package(package: str, known_elsewhere: Mapping[str, str] | None = None) -> Callable[[str], Any]:
     """Return a module ``__getattr__`` for a package that lists its public names once.
 
     These are the names that its ``__init__.py`` imports as themselves (``from a.b import c as c``), under
-    ``TYPE_CHECKING``, where nothing is imported, or elsewhere. They are also its ``__all__``.
+    ``TYPE_CHECKING``, where nothing is imported, or elsewhere. They are also its ``__all__``. The error for a
+    name that users know from other packages says what to use: `known_elsewhere` has these.
 
     >>> lazy_package("deltaarrow.table")("DeltaTable").__name__
     'DeltaTable'
@@ -46,6 +47,8 @@ def lazy_package(package: str) -> Callable[[str], Any]:
             return sorted(offered())
         if name.startswith("__"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if known_elsewhere and name in known_elsewhere:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; use {known_elsewhere[name]}")
         found = lazy_attributes(package, offered())(name)
         setattr(sys.modules[package], name, found)  # `load` is not called for this name again.
         return found

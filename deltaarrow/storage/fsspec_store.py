@@ -11,18 +11,19 @@ import errno
 import functools
 import io
 import os
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted, without_secrets_of
-from deltaarrow.errors import DeltaError, StorageError
+from deltaarrow.errors import DeltaError, DeltaWarning, StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.fsspec_options import ensure_options_known, library_missing, refused_store
 from deltaarrow.storage.memory import memory_filesystem, put_in_memory
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import list_s3_objects, s3_remedy
-from deltaarrow.storage.s3_options import s3fs_options
+from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent, refuses_second_put
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
 
@@ -35,6 +36,11 @@ __all__ = ["FsspecStore", "modified_ms"]
 _ALIASES = {"s3a": "s3", "s3n": "s3"}
 _BUCKETS = {"s3", "gs", "gcs", "memory"}
 """Schemes whose file system reaches every authority (bucket), so that absolute names may name any bucket."""
+
+_NO_LOCK = (
+    "commits to S3 are conditional puts and take no lock in DynamoDB; a writer that commits under the lock"
+    " may overwrite one: let all writers of the table use conditional puts, and leave the option out"
+)
 
 _proven: dict[Hashable, bool] = {}
 """(process, file system, bucket) -> whether the server honours conditional puts."""
@@ -88,13 +94,16 @@ class FsspecStore:
     def can_put_if_absent(self) -> bool:
         """Whether a commit cannot overwrite another one.
 
-        For S3, three small requests test this once per bucket, server and process.
+        For S3, three small requests test this once per bucket, server and process. Warns with `DeltaWarning`
+        if the options ask for a lock, because a writer that takes one may put its commit over another.
         """
         if self.protocol != "s3":
             return self.protocol == "memory"
         key = (os.getpid(), self.filesystem_key, _authority(self.uri))
         if key not in _proven:
             try:
+                if asks_for_lock(self.storage_options):
+                    warnings.warn(_NO_LOCK, DeltaWarning, stacklevel=2)
                 with self.reaching():
                     log = self.arrow_path("_delta_log")
                     _proven[key] = refuses_second_put(self.fsspec_filesystem(), log)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import StorageError
 
-__all__ = ["render_s3_options", "s3fs_options"]
+__all__ = ["asks_for_lock", "render_s3_options", "s3fs_options"]
 
 
 def _text(key: str, value: Any) -> Any:
@@ -174,8 +174,11 @@ _BY_NAME = {name: option for option in _OPTIONS for name in option.names}
 
 _ALLOW_HTTP = "allow_http"
 
+_OF_LOCKS = ("s3_locking_provider", "delta_dynamo_table_name")
+"""Options of writers that commit under a lock in DynamoDB: a writer is warned that there is none."""
+
 _WITHOUT_EFFECT = (
-    *("s3_allow_unsafe_rename", "s3_locking_provider", "conditional_put", "copy_if_not_exists"),
+    *("s3_allow_unsafe_rename", "conditional_put", "copy_if_not_exists"),
     *("http1_only", "disable_tagging"),
 )
 """How deltalake commits, and what s3fs does anyway: HTTP/1.1, and no tags."""
@@ -253,7 +256,7 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
                 )
         elif key in _OF_S3FS:
             options[key] = given
-        elif name not in _WITHOUT_EFFECT:
+        elif name not in _WITHOUT_EFFECT + _OF_LOCKS:
             raise _refusal(key, name)
     for path, value in translated.items():
         _put(options, path, value)
@@ -263,6 +266,16 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
     # 71 MiB file in ten row groups fetched 355 MiB instead of 18.
     options.setdefault("default_cache_type", "none")
     return options
+
+
+def asks_for_lock(storage_options: Mapping[str, Any]) -> bool:
+    """Whether options are those of a writer that commits under a lock in DynamoDB.
+
+    >>> asks_for_lock({"AWS_S3_LOCKING_PROVIDER": "dynamodb"})
+    True
+    """
+    names = {key.lower().removeprefix("aws_") for key, given in storage_options.items() if given}
+    return not names.isdisjoint(_OF_LOCKS)
 
 
 def _refusal(key: str, name: str) -> StorageError:
@@ -303,6 +316,8 @@ def render_s3_options() -> str:
         yield f"| `{_ALLOW_HTTP}` | `false` refuses an endpoint with `http://` |"
         without = ", ".join(f"`{each}`" for each in sorted(_WITHOUT_EFFECT))
         yield f"| {without} | no effect: commits are conditional puts over HTTP/1.1, without tags |"
+        locks = ", ".join(f"`{each}`" for each in sorted(_OF_LOCKS))
+        yield f"| {locks} | no effect, and a warning where the table is written: commits take no lock |"
         for why in dict.fromkeys(_REFUSED.values()):
             refused = (f"`{each}`" for each in sorted(_REFUSED) if _REFUSED[each] == why)
             yield f"| {', '.join(refused)} | refused: {why} |"

@@ -1,6 +1,7 @@
 """The list of commands: what help shows without loading them, and how the script is called."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,18 @@ def test_package_runs_as_a_program(path):
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "rows\n3\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [("deltaarrow opt", {"optimize"}), ("deltaarrow properties ", {"get", "set", "unset"})],
+)
+def test_the_shell_completes_names_of_commands(words, wanted):
+    place = str(words.count(" "))
+    given = {"_DELTAARROW_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": place}
+    command = [sys.executable, "-c", "from deltaarrow.cli.main import main; main()"]
+    shown = subprocess.run(command, env={**os.environ, **given}, capture_output=True, text=True, check=True)
+    assert set(shown.stdout.split()) == wanted
+
+
 def test_near_names_are_told():
     found = run("histroy", "t")
     assert (found.exit_code, "Did you mean 'history'?" in found.stderr) == (2, True)
@@ -90,6 +103,8 @@ def test_properties_are_set_and_unset(path):
     assert run("properties", "unset", path, "who").exit_code == 1
     assert run("properties", "unset", path, "who", "--if-exists").exit_code == 0
     assert run("properties", "set", path, "no value").exit_code == 2
+    assert "`properties get orders` prints the properties of a table" in run("properties", "orders").stderr
+    assert "Did you mean 'set'" in run("properties", "sett", path).stderr
 
 
 def test_changes_of_versions_are_printed(path):

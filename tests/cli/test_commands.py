@@ -98,12 +98,10 @@ def test_long_results_say_how_much_is_shown(path):
 def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
     for arguments in (
         ["detail", str(tmp_path)],
-        ["query", path, "select nothing from t"],
         ["files", path, "--version", "9"],
         ["query", path, "select 1", "--version", "-1"],
         ["query", path, "select 1", "--version", "1900-01-01"],
         ["detail", "http://127.0.0.1:1/t"],
-        ["query", path, "select 1 from t where id = 'x'"],
         ["demo", "--path", f"{path}/_delta_log/00000000000000000000.json/t"],
     ):
         result = run(*arguments)
@@ -111,6 +109,27 @@ def test_what_the_engine_refuses_is_one_line_and_exit_code_1(path, tmp_path):
         assert result.stdout == ""
         assert result.stderr.startswith("error: ")
         assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ["query", "select * from orders"],
+            ["The table is named t, in line 1 of the statement:", "  select * from orders", " " * 16 + "^"],
+        ),
+        (["query", "select * from path"], ["  select * from path", " " * 16 + "^"]),
+        (["query", "selct 1"], ["  selct 1", "  ^"]),
+        (["query", "from t where id = 'x'"], ["  from t where id = 'x'", " " * 20 + "^"]),
+        (["query", "select nothing from t"], ["  select nothing from t", " " * 9 + "^"]),
+        (["count", "--where", "id = = 3"], ["  id = = 3", " " * 7 + "^"]),
+    ],
+)
+def test_the_place_in_wrong_sql_is_marked(path, words, lines):
+    command, *rest = words
+    result = run(command, path, *rest)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines()[-len(lines) :] == lines
 
 
 @pytest.mark.parametrize(
@@ -231,6 +250,15 @@ def test_optimize_upgrades_to_the_rules_of_iceberg(path):
     )
     for others in (["--purge"], ["--where", "id = 1"], ["--target-size", "5"]):
         assert run("optimize", path, "--upgrade-uniform", *others).exit_code == 2
+
+
+def test_optimize_orders_rows_along_columns(path):
+    done = json.loads(run("optimize", path, "--z-order", "id", "--format", "json").stdout)
+    assert done["numFilesAdded"] == 1
+    newest = json.loads(run("history", path, "--limit", "1", "--json").stdout)[0]
+    assert newest["operationParameters"]["zOrderBy"] == '["id"]'
+    both = run("optimize", path, "--z-order", "id", "--purge")
+    assert (both.exit_code, "choose one of --z-order, --purge" in both.stderr) == (2, True)
 
 
 def test_optimize_refuses_a_condition_on_data_columns(path):

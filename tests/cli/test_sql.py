@@ -188,5 +188,7 @@ def test_what_is_not_there_is_refused(lake, tmp_path):
         "${x}" in run(lake, "-e", "SELECT '${x}'").stderr
         or "the variable x" in run(lake, "-e", "SELECT '${x}'").stderr
     )
-    assert run(lake, str(tmp_path / "nothing.sql")).exit_code == 1
+    for given in (str(tmp_path / "nothing.sql"), str(lake), "SELECT 1"):
+        done = run(lake, given)
+        assert (done.exit_code, "is no file of statements; statements" in done.stderr) == (2, True)
     assert run(lake, "--attach", f"lake={tmp_path}", "-e", "SELECT 1").exit_code in (0, 1)

@@ -1,8 +1,8 @@
 """The examples of deltalake's docstrings, run with the import changed.
 
 `python -m tests.deltalake_suite.snippets` reads them from the installed package. Each runs in a folder of its
-own with the tables that it names, and those that fail are compared with `FAILING`. Names of Markdown files
-may follow: the examples of a page run in one session, one after another, and what fails is only listed.
+own with the tables that it names, and those that fail are compared with `FAILING`. The pages of the guide
+run by `tests.deltalake_suite.guide`.
 """
 
 import ast
@@ -39,7 +39,7 @@ NO_CODE = {
 }
 """Example -> what it is instead of code that runs."""
 TABLES = ("test_table_constraints", "test_table", "my_table", "tmp/my_table", "tmp/my-table", "TEST", "tp")
-_PROMPT = re.compile(r"\s*(>>>|\.\.\.|>) ?")
+_PROMPT = re.compile(r"^\s*(>>>|\.\.\.|>)( |$)")
 
 
 def read_examples(text):
@@ -65,14 +65,24 @@ def docstring_examples():
 def strip_output(code):
     """Return the code of an example without prompts, and without the output that follows it."""
     lines = code.splitlines()
+    if any(line.lstrip().startswith(">>> ") for line in lines):
+        lines = [line for line in lines if _PROMPT.match(line)]
     if any(line.lstrip().startswith((">>> ", "> ")) for line in lines):
-        lines = [_PROMPT.sub("", line, count=1) for line in lines if _PROMPT.match(line)]
-    while lines:
+        lines = [_PROMPT.sub("", line) for line in lines]
+    kept = ""
+    for part in re.split(r"\n(?:[ \t]*\n)+", "\n".join(lines)):
+        kept = _longest_code(kept, part.splitlines())
+    return kept
+
+
+def _longest_code(before, lines):
+    """Return the code `before` with as many of the lines that follow it as are Python."""
+    for length in range(len(lines), 0, -1):
         with contextlib.suppress(SyntaxError):
-            ast.parse("\n".join(lines))
-            break
-        lines.pop()
-    return "\n".join(lines)
+            found = "\n\n".join([*filter(None, [before]), "\n".join(lines[:length])])
+            ast.parse(found)
+            return found
+    return before
 
 
 def make_table(path):
@@ -116,13 +126,14 @@ def make_names(code):
     return {**public, **vars(deltaarrow.schema), **own, **times}
 
 
-def run(code, names):
-    """Run an example with the import changed; return its error, or None."""
-    changed = re.sub(r"^( *)import deltalake( as \w+)?$", _change_import, code, flags=re.M)
-    changed = re.sub(r"^( *)from deltalake\b", r"\1from deltaarrow", changed, flags=re.M)
+def run(code, names, changed=True):
+    """Run an example, with the import `changed` or not; return its error, or None."""
+    if changed:
+        code = re.sub(r"^( *)import deltalake( as \w+)?$", _change_import, code, flags=re.M)
+        code = re.sub(r"^( *)from deltalake\b", r"\1from deltaarrow", code, flags=re.M)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(changed, "example", "exec"), names)
+            exec(compile(code, "example", "exec"), names)
     except Exception as error:  # whatever an example raises is what this tool tells
         return error
     return None
@@ -143,26 +154,15 @@ def run_docstrings():
     return errors
 
 
-def run_page(path):
-    """Run the examples of a page of Markdown in one session; return the error of each by name, or None."""
-    codes = [strip_output(code) for code in read_examples(Path(path).read_text(encoding="utf-8") + "\n")]
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        names = make_names("")
-        return {f"{Path(path).stem}.{n}": run(code, names) for n, code in enumerate(codes) if code.strip()}
-
-
-def main(pages):
-    """Run the examples, and print what fails; return whether the docstrings do what is recorded."""
+def main():
+    """Run the examples, and print what fails; return whether they do what is recorded."""
     errors = run_docstrings()
-    is_known = {name for name, error in errors.items() if error} == FAILING.keys()
-    for page in pages:
-        errors |= run_page(page)
     failed = {name: error for name, error in errors.items() if error}
     print(f"{len(errors)} examples, {len(errors) - len(failed)} run")
     for name, error in failed.items():
         print(f"{name}: {FAILING.get(name, 'not recorded')}: {type(error).__name__}: {error}")
-    return is_known
+    return failed.keys() == FAILING.keys()
 
 
 if __name__ == "__main__":
-    sys.exit(not main(sys.argv[1:]))
+    sys.exit(not main())

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.deltalake_suite import snippets
+from tests.deltalake_suite import guide, snippets
 from tests.support.modules import ROOT
 
 PAGE = """
@@ -46,7 +46,7 @@ def test_examples_are_read_without_their_output():
 def test_a_page_is_one_session_with_the_import_changed(tmp_path):
     path = tmp_path / "page.md"
     path.write_text(PAGE)
-    errors = snippets.run_page(path)
+    errors = guide.run_page(path)
     assert list(errors) == ["page.0", "page.1", "page.2"]
     assert errors["page.0"] is errors["page.1"] is None
     assert type(errors["page.2"]).__name__ == "TableNotFoundError"

@@ -59,6 +59,17 @@ def test_each_bound_from_below_has_a_constraint():
     assert [line.partition("==")[0] for line in constraints([])] == names
 
 
+def test_the_changelog_has_the_form_of_keep_a_changelog():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## (.*)$", text, re.M)
+    assert releases[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", each) for each in releases[1:])
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    for release in text.split("\n## ")[1:]:
+        found = re.findall(r"^### (.*)$", release, re.M)
+        assert set(found) <= kinds and len(found) == len(set(found)) > 0
+
+
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory):
     """The wheel and the source distribution, which `twine` has checked."""

@@ -487,6 +487,8 @@ NAMES = [
             "has no attribute 'load_with_datetime'", "DeltaTable", "use load_as_version(time)"),
     Mistake("misspelt", lambda lake: lake.orders.to_panda, AttributeError,
             "has no attribute 'to_panda'", "DeltaTable", "did you mean `to_pandas`?"),
+    Mistake("of_polars", lambda lake: da.read_delta, AttributeError,
+            "has no attribute 'read_delta'", "deltaarrow", "use DeltaTable(path).to_pandas()"),
     Mistake("of_the_package", lambda lake: da.writedeltalake, AttributeError,
             "has no attribute 'writedeltalake'", "module 'deltaarrow'", "did you mean `write_deltalake`?"),
 ]  # fmt: skip
