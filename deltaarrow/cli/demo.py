@@ -297,7 +297,7 @@ def _state(uri: str, counted: Mapping[str, int] | None = None) -> pa.Table:
     return pa.table(
         {
             "version": [table.version()],
-            "files": [len(table.file_uris())],
+            "files": [table.get_add_actions().num_rows],
             "rows": [table.count()],
             **{name: [count] for name, count in (counted or {}).items()},
         }

@@ -519,6 +519,8 @@ def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> 
         raise library_missing(protocol, str(error)) from error
     except ValueError as error:
         raise refused_store(protocol, uri, error) from error
+    except OSError as error:  # such as a library of the system that is not there
+        raise storage_failure(error, uri) from error
     if protocol == "s3" and any(key.lower().endswith("max_retries") for key in storage_options):
         # s3fs repeats requests too, which would multiply the number that the caller gives.
         filesystem.retries = 1

@@ -1,6 +1,7 @@
 """The demo shows true figures."""
 
 import json
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -20,7 +21,9 @@ def rows_of(path, version=None):
 
 def test_demo_reports_the_table_that_it_wrote(tmp_path):
     path = tmp_path / "shop"
-    result = run("--path", str(path), "--rows", "1000", "--json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run("--path", str(path), "--rows", "1000", "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report["path"] == str(path)

@@ -22,7 +22,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import deltalake
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -114,6 +113,8 @@ def run_page(path, data=None, changed=True):
             own = {"pd": pd, "pl": pl, "pc": pc, "itertools": itertools, "Path": Path, "time": time}
             names = {**make_names(""), **own}
             if not changed:
+                import deltalake
+
                 names = {**names, **{n: getattr(deltalake, n) for n in dir(deltalake) if n in names}}
                 names |= dict.fromkeys(("dt", "table"), deltalake.DeltaTable("given"))
             try:

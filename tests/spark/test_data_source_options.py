@@ -248,9 +248,11 @@ def test_missing_pyspark_is_named_with_the_command_that_brings_it():
         "from deltaarrow.errors import MissingDependencyError\n"
         "try: register(None)\n"
         "except MissingDependencyError as error: print(error)\n"
+        "try: from deltaarrow.spark.tables import DeltaTable\n"
+        "except MissingDependencyError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "pyspark is not installed; run: pip install 'deltaarrow[spark]'"
+    assert done.stdout.splitlines() == ["pyspark is not installed; run: pip install 'deltaarrow[spark]'"] * 2
 
 
 @pytest.mark.parametrize("failed", [True, False])

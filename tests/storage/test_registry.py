@@ -118,5 +118,14 @@ def test_another_library_that_is_missing_is_named(monkeypatch) -> None:
         open_store("gs://bucket/t")
 
 
+def test_a_library_of_the_system_that_is_missing_is_a_storage_error(monkeypatch) -> None:
+    def fail(*_arguments, **_options):
+        raise OSError("Unable to load libjvm")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", fail)
+    with pytest.raises(StorageError, match=r"cannot reach 'hdfs://n/t': Unable to load libjvm"):
+        open_store("hdfs://n/t")
+
+
 def test_the_error_pickles() -> None:
     assert str(pickle.loads(pickle.dumps(StorageError("why")))) == "why"

@@ -12,9 +12,10 @@ PySpark, which become Spark SQL (`column_sql`). Errors are those of `deltaarrow.
 `delta_table` is the front door; `operations` has what each method does, as one function.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.runtime.lazy import lazy_package
+from deltaarrow.runtime.optional import require
 
 if TYPE_CHECKING:
     from deltaarrow.spark.tables.delta_table import DeltaTable as DeltaTable
@@ -25,4 +26,10 @@ if TYPE_CHECKING:
         IdentityGenerator as IdentityGenerator,
     )
 
-__getattr__ = lazy_package(__name__)
+_load = lazy_package(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if not name.startswith("_"):
+        require("pyspark")
+    return _load(name)
