@@ -4,6 +4,7 @@ deltalake's are those of the Rust library object_store: for the server and the c
 client. An option works, is known to have no effect here, or is refused with the reason.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -183,6 +184,9 @@ _WITHOUT_EFFECT = (
 )
 """How deltalake commits, and what s3fs does anyway: HTTP/1.1, and no tags."""
 
+_CREDENTIALS = (("secret", "key", "AWS_ACCESS_KEY_ID"), ("key", "secret", "AWS_SECRET_ACCESS_KEY"))
+"""Half of a pair of credentials, the other half, and the variable that may have it, as in deltalake."""
+
 _HTTP2 = "s3fs speaks HTTP/1.1 only"
 _ENVIRONMENT = "set the variable of this name, in upper case and with AWS_, in the environment instead"
 _REFUSED = {
@@ -260,6 +264,9 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
             raise _refusal(key, name)
     for path, value in translated.items():
         _put(options, path, value)
+    for given, missing, variable in _CREDENTIALS:
+        if options.get(given) and not options.get(missing) and variable in os.environ:
+            options[missing] = os.environ[variable]
     if not allow_http and str(options.get("endpoint_url", "")).lower().startswith("http://"):
         raise StorageError("the endpoint is http://, which the storage option allow_http forbids")
     # Parquet readers request the ranges that they need. With s3fs's default, reading one of four columns of a

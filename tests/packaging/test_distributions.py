@@ -59,6 +59,17 @@ def test_each_bound_from_below_has_a_constraint():
     assert [line.partition("==")[0] for line in constraints([])] == names
 
 
+def test_the_first_commands_of_the_readme_bring_no_spark():
+    first = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Five minutes")[0]
+    named = [
+        found.split(",") if found else [] for found in re.findall(r'pip install "?\.(?:\[([\w,]+)])?', first)
+    ]
+    assert [] in named and len(named) > 1
+    for extra in {name for names in named for name in names}:
+        needed = " ".join(PROJECT["project"]["optional-dependencies"][extra])
+        assert "spark" not in needed and "deltaarrow" not in needed
+
+
 def test_the_changelog_has_the_form_of_keep_a_changelog():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.findall(r"^## (.*)$", text, re.M)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -306,6 +307,8 @@ CONDITIONS = [
             InvalidPredicateError, "unknown operator", "'=>'", "use one of"),
     Mistake("number_as_text", lambda lake: lake.orders.to_pyarrow_table(filters=[("id", "=", "x")]),
             InvalidPredicateError, "cannot be compared with 'x'", "column 'id'", "is long"),
+    Mistake("condition_as_expression", lambda lake: lake.orders.delete(pc.field("id") == 1), TypeError,
+            "a condition is SQL text", "not Expression", 'such as "id > 1"'),
     Mistake("update_as_text", lambda lake: lake.orders.update("price = 1"), TypeError,
             "an update takes a dict", "'price = 1'", "such as {'price': 'price + 1'}"),
     Mistake("text_without_quotes", lambda lake: lake.orders.update({"day": "monday"}), SchemaMismatchError,

@@ -74,6 +74,17 @@ def test_a_writer_that_asks_for_a_lock_is_warned(s3_options, lock) -> None:
     assert DeltaTable(uri, storage_options={**s3_options, **lock}).count() == 1
 
 
+def test_half_of_the_credentials_may_be_in_the_environment(monkeypatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
+    assert options(AWS_SECRET_ACCESS_KEY="c") == {"key": "a", "secret": "c"}
+    assert options(key="c") == {"key": "c", "secret": "b"}
+    assert options(AWS_SECRET_ACCESS_KEY="c", key="d") == {"key": "d", "secret": "c"}
+    assert options() == {}
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    assert options(AWS_SECRET_ACCESS_KEY="c") == {"secret": "c"}
+
+
 def test_invalid_certificates() -> None:
     assert options(allow_invalid_certificates="true") == {"client_kwargs": {"verify": False}}
 

@@ -113,7 +113,7 @@ class RowScope:
         `parse_expression` and `ensure_columns_unquoted`.
         """
         if not isinstance(text, str):
-            raise TypeError(f"a condition is SQL text, not {type(text).__qualname__}")
+            raise TypeError(f'a condition is SQL text, such as "id > 1", not {type(text).__qualname__}')
         try:
             found = condition_on(text, self._scope, self.target, self.now_ms)
             sql = found.to_duckdb(self.column, has_kernels=True)
