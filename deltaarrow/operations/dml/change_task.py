@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml.clause_query import ClauseQuery
+from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows, read_changes
 from deltaarrow.operations.mark_or_rewrite import LostRows
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -49,12 +51,14 @@ class ChangedRows:
     """What was found and written: row counts by clause number, new files, and positions by file index.
 
     `gone` has the positions of deleted and updated rows, `kept` those of matched rows that stay unchanged.
-    `scan_seconds` is the time spent finding rows.
+    `sources` has the numbers of source rows that match a row, if the query tells them. `scan_seconds` is the
+    time spent finding rows.
     """
 
     by_clause: dict[int, int] = field(default_factory=dict)
     gone: dict[int, BitMap64] = field(default_factory=dict)
     kept: dict[int, BitMap64] = field(default_factory=dict)
+    sources: BitMap64 = field(default_factory=BitMap64)
     copied_rows: int = 0
     added: Sequence[AddFile] = ()
     change_files: Sequence[AddCDCFile] = ()
@@ -74,6 +78,7 @@ class ChangedRows:
                 joined.by_clause[number] = joined.by_clause.get(number, 0) + rows
             joined.gone.update((files[file], rows) for file, rows in part.gone.items())
             joined.kept.update((files[file], rows) for file, rows in part.kept.items())
+            joined.sources |= part.sources
             joined.copied_rows += part.copied_rows
         joined.added = [file for part in parts for file in part.added]
         joined.change_files = [file for part in parts for file in part.change_files]
@@ -102,6 +107,7 @@ class RowChanges:
         may_rewrite_marked: whether files that could get a deletion vector may be rewritten. Without change
             data files, readers of the change data feed would take copied rows for new ones.
         may_repeat: whether the query may find a row more than once; it counts once.
+        others_change: whether other tasks of the operation delete or update rows.
     """
 
     plan: scan.ScanPlan
@@ -111,6 +117,7 @@ class RowChanges:
     writes_changes: bool
     may_rewrite_marked: bool
     may_repeat: bool = False
+    others_change: bool = False
 
     def of(self, places: Sequence[int]) -> "RowChanges":
         """Return the same for some files of the plan."""
@@ -149,23 +156,28 @@ class ChangeTask:
         query: finds the rows.
         now_ms: the present time for expressions, in milliseconds since the epoch.
         memory_limit: the memory that DuckDB may use before it spills; the limit of the process if None.
+        spill_limit: the bytes that DuckDB may spill at most; as many as it takes if None.
     """
 
     changes: RowChanges
-    query: ClauseQuery
+    query: ClauseQuery | JoinQuery
     now_ms: int
     memory_limit: str | None = None
+    spill_limit: int | None = None
 
     def run(self) -> ChangedRows:
         """Find and write; nothing is staged. Raises what `RowChanges.write` and the query raise."""
         plan = self.changes.plan
-        with (
-            scan.naming_damaged_files(plan),
-            files_cursor(plan.store, memory_limit=self.memory_limit) as cursor,
-        ):
+        limits: dict[str, Any] = {"memory_limit": self.memory_limit, "spill_limit": self.spill_limit}
+        with scan.naming_damaged_files(plan), files_cursor(plan.store, **limits) as cursor:
             rows = scan.located_rows(cursor, plan, f"deltaarrow_target_{plan.version}")
-            with contextlib.closing(read_changes(cursor, self.query(cursor, rows))) as found:
-                return self.changes.write(found, self.now_ms)
+            try:
+                with contextlib.closing(read_changes(cursor, self.query(cursor, rows))) as found:
+                    return self.changes.write(found, self.now_ms)
+            except UnsupportedFeatureError as error:
+                if error.feature != REPEATED_MATCH or not isinstance(self.query, JoinQuery):
+                    raise
+                raise repeated_match(self.query.repeated_keys(cursor, plan)) from None
 
 
 @dataclass
@@ -181,7 +193,7 @@ class _Writing:
         try:
             with ChangeFileWriter(plan, clock=clock) as changes:
                 done.added = write_files(plan, self._written(found, changes), clock=clock)
-                if done.gone:
+                if done.gone or self.how.others_change:
                     # A commit that only adds files needs no change data files: all its rows are inserts.
                     done.change_files = changes.finish()
         except BaseException:
@@ -192,6 +204,8 @@ class _Writing:
     def _written(self, found: Iterable[FoundRows], changes: ChangeFileWriter) -> Iterator[pa.RecordBatch]:
         """Yield the rows of new files: updated and inserted rows, then the copied rows of rewritten files."""
         for each in self._timed(found):
+            if each.sources is not None:
+                self._done.sources.update(each.sources.astype(np.uint64))
             if self.how.may_repeat:
                 each = self._first_found(each)
             self._note(each)

@@ -112,6 +112,8 @@ class _Told(RowScope):
 class _FoundRows(Merge):
     """A MERGE with the rows that a query of an engine finds."""
 
+    has_parts = False
+
     def __init__(self, operation: RowOperation, statement: MergeStatement, query: RowQuery) -> None:
         self.operation, self.statement, self._query = operation, statement, query
         tables = {statement.target_alias: operation.schema, statement.source_alias: query.values}

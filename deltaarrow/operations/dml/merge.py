@@ -2,9 +2,11 @@
 
 The source is read once, into a DuckDB table that spills to disk if it is large. One query joins it with the
 files of the table that may be affected and returns the changed rows. No other rows of the table are held in
-memory.
+memory. An executor that runs tasks in other processes gets the join in parts: see
+`deltaarrow.operations.dml.merge_tasks`.
 """
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,21 +16,24 @@ import numpy as np
 import pyarrow as pa
 
 import deltaarrow.scan as scan
-from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.compute import files_cursor, quote_identifier
-from deltaarrow.display.marked_line import shortened
-from deltaarrow.errors import DeltaError, UnsupportedFeatureError
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.change_task import REPEATED_MATCH, repeated_match
+from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
 from deltaarrow.operations.dml.merge_pruning import read_predicate
+from deltaarrow.operations.dml.merge_source import SOURCE, SourceFile, load_source
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clause_sql
+from deltaarrow.operations.dml.merge_tasks import stage_in_tasks
 from deltaarrow.operations.dml.operation import RowOperation, times
 from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
-from deltaarrow.operations.dml.staging import StagedRows
+from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.identity import plan_numbering, stage_marks
+from deltaarrow.runtime.executors import executor_in_use
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
 from deltaarrow.transaction import RowMatcher
 from deltaarrow.write import read_variants, to_reader
@@ -38,12 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Merge", "carry_out_merge", "explain_merge", "merge_rows"]
 
-_SOURCE = "deltaarrow_source"
-_SOURCE_STREAM = "deltaarrow_source_stream"
 _PRESENT = "deltaarrow_present"
-_SHOWN_KEYS = 3
-_MOST_HELD = 64 << 20
-"""A source of fewer bytes is joined in memory; a larger one is loaded into a DuckDB table that can spill."""
 
 
 def merge_rows(
@@ -74,16 +74,23 @@ def carry_out_merge(
     if reads_itself:
         operation.transaction.read_files()
         operation = replace(operation, begin_again=None)
+    store = operation.snapshot.store
     source_rows: list[int] = []
-    with files_cursor(
-        operation.snapshot.store, memory_limit=operation.memory_limit, spill_limit=operation.spill_limit
-    ) as cursor:
+    with contextlib.ExitStack() as stack:
+        cursor = stack.enter_context(
+            files_cursor(store, memory_limit=operation.memory_limit, spill_limit=operation.spill_limit)
+        )
+        file: SourceFile | None = None
 
         def run(of: RowOperation) -> dict[str, Any]:
+            nonlocal file
             merge = run_on(of)
             if not source_rows:  # a stream is read only once
-                source_rows.append(merge.load(cursor))
-            return merge.run(cursor, source_rows[0])
+                if merge.has_parts and not of.is_replay and executor_in_use().parts([]) is not None:
+                    file = SourceFile(store)
+                    stack.callback(file.delete)
+                source_rows.append(merge.load(cursor, file))
+            return merge.run(cursor, source_rows[0], file)
 
         return operation.carry_out(run)
 
@@ -110,8 +117,11 @@ def explain_merge(
 class Merge:
     """One run of a MERGE on a version of the table."""
 
-    source_name = _SOURCE
+    source_name = SOURCE
     """The relation of the source, once it is loaded."""
+
+    has_parts = True
+    """Whether executors may run it in parts, by `JoinQuery`."""
 
     def __init__(
         self, operation: RowOperation, statement: MergeStatement, source: pa.RecordBatchReader
@@ -141,8 +151,10 @@ class Merge:
         self.clauses = bind_clauses(statement, operation.target, self.inner, self.outer, self.source_schema)
         self.writes_changes = operation.has_change_feed and not statement.only_inserts
 
-    def run(self, cursor: "duckdb.DuckDBPyConnection", source_rows: int) -> dict[str, Any]:
-        """Merge the source, which is loaded and has so many rows."""
+    def run(
+        self, cursor: "duckdb.DuckDBPyConnection", source_rows: int, file: SourceFile | None = None
+    ) -> dict[str, Any]:
+        """Merge the source, which is loaded and has so many rows; with `file`, which has them, in tasks."""
         operation, statement = self.operation, self.statement
         exported = self._exported()
         ids = () if operation.tracking is None or statement.only_inserts else scan.ROW_TRACKING_COLUMNS
@@ -150,6 +162,7 @@ class Merge:
         operation.transaction.stage(list(operation.target.changes))
         given = pa.schema([(name, pa.null()) for name in given_columns(self.clauses)])
         numbering = plan_numbering(operation.transaction, operation.target, given)
+        inserts = bool(statement.of(When.NOT_MATCHED))
 
         def query(_: Any, rows: str) -> ChangeQuery:
             return ChangeQuery(
@@ -160,18 +173,21 @@ class Merge:
                 old=self._old(),
             )
 
+        how: dict[str, Any] = {"writes_changes": self.writes_changes, "may_repeat": self.may_repeat}
         try:
-            staged = operation.stage(
-                plan,
-                query,
-                numbering=numbering,
-                writes_changes=self.writes_changes,
-                cursor=cursor,
-                may_repeat=self.may_repeat,
-                relies_on_kept=bool(statement.of(When.NOT_MATCHED)),
-            )
+            if file is not None and not operation.is_replay:
+                changes = operation.changes(plan, numbering, **how)
+                # Tasks tell all matched rows, on which a merge that depends on whole files need not rely.
+                relies_on_kept = inserts and self._tells_unchanged
+                stage = RowStage(operation.transaction, changes, relies_on_kept=relies_on_kept)
+                whole = self._join_query(exported, ids)
+                matches = self._matches(exported, ids) if inserts else None
+                staged = stage_in_tasks(operation, stage, file, whole, matches)
+            else:
+                how |= {"cursor": cursor, "relies_on_kept": inserts}
+                staged = operation.stage(plan, query, numbering=numbering, **how)
         except UnsupportedFeatureError as error:
-            if error.feature != REPEATED_MATCH:
+            if error.feature != REPEATED_MATCH or file is not None:  # a task has told the keys
                 raise
             raise repeated_match(self._repeated_keys(cursor, plan)) from None
         stage_marks(operation.transaction, operation.target, numbering.marks)
@@ -194,23 +210,7 @@ class Merge:
 
     def _repeated_keys(self, cursor: "duckdb.DuckDBPyConnection", plan: scan.ScanPlan) -> str:
         """Return the values that the predicate compares in source rows which match one row; for an error."""
-        import duckdb
-
-        alias = self.statement.source_alias
-        names = sorted(name for side, name in self.condition.columns if side == alias)
-        values = "".join(f"any_value(s.{quote_identifier(name)}), " for name in names)
-        try:
-            rows = scan.located_rows(cursor, plan, f"deltaarrow_repeated_{plan.version}")
-            found = cursor.execute(
-                f"SELECT {values}count(*) FROM ({rows}) AS t JOIN {_SOURCE} AS s ON {self.condition.sql}"
-                f" WHERE {self._clause_sql('NULL')} IS NOT NULL GROUP BY t.{scan.FILE_COLUMN},"
-                f" t.{scan.ROW_COLUMN} HAVING count(*) > 1 ORDER BY ALL LIMIT {_SHOWN_KEYS}"
-            ).fetchall()
-        except (duckdb.Error, DeltaError, OSError):
-            return ""
-        keys = (zip(names, values, strict=False) for values in found)
-        shown = [", ".join(f"{name} = {shortened(repr(value))}" for name, value in key) for key in keys]
-        return "; ".join(f"{key}: {many[-1]} rows" for key, many in zip(shown, found, strict=True) if key)
+        return self._join_query((), ()).repeated_keys(cursor, plan)
 
     @property
     def may_repeat(self) -> bool:
@@ -229,7 +229,7 @@ class Merge:
         """Return the predicate of the target rows to read; it uses source values if the source is loaded."""
         return read_predicate(
             cursor,
-            f"{_SOURCE} AS s",
+            f"{SOURCE} AS s",
             self.statement,
             self.condition,
             self.clauses,
@@ -251,49 +251,31 @@ class Merge:
 
     # --- the source -------------------------------------------------------------------------------
 
-    def load(self, cursor: "duckdb.DuckDBPyConnection") -> int:
+    def load(self, cursor: "duckdb.DuckDBPyConnection", file: SourceFile | None = None) -> int:
         """Load the columns of the source that the merge reads into a table; return the number of rows.
 
-        Raises the exceptions of the source.
+        `file` gets the rows as well. Raises the exceptions of the source.
         """
         alias = self.statement.source_alias
         read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
         names = [name for name in self.source_schema.names if name in read]
-        counted, errors = [0], list[Exception]()
         wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
-        schema = wanted.append(pa.field(self.present, pa.bool_()))
-        batches = self._source_batches(names, schema, counted, errors)
-        held = list(_first_batches(batches, _MOST_HELD))
-        if sum(each.nbytes for each in held) < _MOST_HELD:
-            cursor.register(_SOURCE, pa.Table.from_batches(held, schema))
-            return counted[0]
-        stream = pa.RecordBatchReader.from_batches(schema, itertools.chain(held, batches))
-        del held
-        cursor.register(_SOURCE_STREAM, stream)
-        try:
-            cursor.execute(f"CREATE TEMP TABLE {_SOURCE} AS SELECT * FROM {_SOURCE_STREAM}")
-        except Exception:
-            if errors:
-                raise errors[0] from None
-            raise
-        finally:
-            cursor.unregister(_SOURCE_STREAM)
+        schema = wanted.append(pa.field(self.present, pa.int64()))
+        counted = [0]
+        batches = self._source_batches(names, schema, counted)
+        load_source(cursor, batches if file is None else file.copied(batches, schema), schema)
         return counted[0]
 
     def _source_batches(
-        self, names: Sequence[str], schema: pa.Schema, counted: list[int], errors: list[Exception]
+        self, names: Sequence[str], schema: pa.Schema, counted: list[int]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the source and count them; keep errors, because DuckDB keeps only their text."""
+        """Yield the rows of the source with their numbers, and count them."""
         wanted = schema.remove(len(names))
-        try:
-            for batch in self.source:
-                counted[0] += batch.num_rows
-                rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
-                marks = booleans(np.ones(batch.num_rows, bool))
-                yield pa.RecordBatch.from_arrays([*rows.columns, marks], schema=schema)
-        except Exception as error:
-            errors.append(error)
-            raise
+        for batch in self.source:
+            numbers = integers(np.arange(counted[0], counted[0] + batch.num_rows))
+            counted[0] += batch.num_rows
+            rows = conform(batch.select(list(names)), wanted) if names else batch.select([])
+            yield pa.RecordBatch.from_arrays([*rows.columns, numbers], schema=schema)
 
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> RowMatcher | None:
         """Return a function that tells whether files hold a row that would change the result of the merge.
@@ -309,7 +291,7 @@ class Merge:
             plan = self.operation.plan_of(files, names)
             name = f"deltaarrow_added_{plan.version}_{next(numbers)}"
             rows = scan.located_rows(cursor, plan, name)
-            joined = f"({rows}) AS t {join} {_SOURCE} AS s ON {self.condition.sql}"
+            joined = f"({rows}) AS t {join} {SOURCE} AS s ON {self.condition.sql}"
             return has_rows(cursor, f"FROM {joined} WHERE {is_met} IS NOT NULL")
 
         return matches
@@ -339,32 +321,52 @@ class Merge:
         return {name: self.outer.column((alias, name)) for name in self.operation.schema.names}
 
     def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
-        statement = self.statement
-        columns = [
-            *found_columns(self._clause_sql(self._unchanged), ids),
-            *(
-                f"{self.inner.column(column)} AS {exported_name(self.sides[column[0]], column[1])}"
-                for column in exported
-            ),
-        ]
-        inserts = bool(statement.of(When.NOT_MATCHED))
-        leftover = bool(statement.of(When.NOT_MATCHED_BY_SOURCE))
-        join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
-        joined = (
-            f"SELECT {', '.join(columns)} FROM ({rows}) AS t {join[inserts, leftover]} JOIN {_SOURCE} AS s"
-            f" ON {self.condition.sql}"
+        return self._join_query(exported, ids).joined(rows)
+
+    def _join_query(self, exported: Sequence[TopColumn], ids: Sequence[str]) -> JoinQuery:
+        alias = self.statement.source_alias
+        unchanged = str(NO_CLAUSE) if self._tells_unchanged else "NULL"
+        return JoinQuery(
+            self.operation.schema,
+            self.clauses,
+            tuple(ids),
+            self._old(),
+            [*found_columns(self._clause_sql(unchanged), ids), *self._values(exported)],
+            self._join(inserts=bool(self.statement.of(When.NOT_MATCHED))),
+            self.condition.sql,
+            self._clause_sql("NULL"),
+            sorted(name for side, name in self.condition.columns if side == alias),
         )
-        return f"SELECT * FROM ({joined}) WHERE clause IS NOT NULL"
+
+    def _matches(self, exported: Sequence[TopColumn], ids: Sequence[str]) -> JoinQuery:
+        """The query without rows to insert; it tells all source rows that match."""
+        found = found_columns(self._clause_sql(str(NO_CLAUSE)), ids)
+        return replace(
+            self._join_query(exported, ids),
+            columns=[*found, f's.{self.present} AS "source"', *self._values(exported)],
+            join=self._join(inserts=False),
+            tells_source=True,
+        )
+
+    def _values(self, exported: Sequence[TopColumn]) -> list[str]:
+        return [
+            f"{self.inner.column(column)} AS {exported_name(self.sides[column[0]], column[1])}"
+            for column in exported
+        ]
+
+    def _join(self, *, inserts: bool) -> str:
+        leftover = bool(self.statement.of(When.NOT_MATCHED_BY_SOURCE))
+        join = {(False, False): "INNER", (True, False): "RIGHT", (False, True): "LEFT", (True, True): "FULL"}
+        return join[inserts, leftover]
 
     @property
-    def _unchanged(self) -> str:
-        """The clause number of a matched row without an applicable clause.
+    def _tells_unchanged(self) -> bool:
+        """Whether the query tells matched rows without an applicable clause.
 
         A merge that only inserts, in a table without deletion vectors, depends on whole files. It ignores
         such rows, because any change of their files conflicts.
         """
-        is_told = not self.statement.only_inserts or self.operation.transaction.marks_deleted_rows
-        return str(NO_CLAUSE) if is_told else "NULL"
+        return not self.statement.only_inserts or self.operation.transaction.marks_deleted_rows
 
     def _clause_sql(self, unchanged: str) -> str:
         """Return the SQL of the number of the first clause that applies to a row; NULL if none does."""
@@ -373,12 +375,3 @@ class Merge:
             for each, clause in zip(self.statement.clauses, self.clauses, strict=True)
         ]
         return clause_sql(conditions, f"t.{scan.ROW_COLUMN}", f"s.{self.present}", unchanged)
-
-
-def _first_batches(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Yield batches until their total size reaches `size` bytes."""
-    for batch in batches:
-        yield batch
-        size -= batch.nbytes
-        if size <= 0:
-            return

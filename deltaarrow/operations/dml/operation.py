@@ -235,6 +235,26 @@ class RowOperation:
 
         return matches
 
+    def changes(
+        self,
+        plan: scan.ScanPlan,
+        numbering: RowNumbering | None,
+        *,
+        writes_changes: bool,
+        may_repeat: bool,
+    ) -> RowChanges:
+        """Return how rows that a query finds in a plan are written; the arguments are as for `stage`."""
+        write_plan = self.target.plan(self.snapshot.store, properties=self.writer_properties)
+        return RowChanges(
+            plan=plan,
+            write_plan=replace(write_plan, hidden_columns=hidden_columns_of(self.snapshot, plan.layout)),
+            numbering=numbering or RowNumbering(()),
+            marks_deleted_rows=self.transaction.marks_deleted_rows,
+            writes_changes=writes_changes,
+            may_rewrite_marked=writes_changes or not self.has_change_feed,
+            may_repeat=may_repeat,
+        )
+
     def stage(
         self,
         plan: scan.ScanPlan,
@@ -257,19 +277,9 @@ class RowOperation:
             may_repeat: whether the query may find a row more than once; it counts once.
             relies_on_kept: whether the operation depends on matched rows that it leaves unchanged.
         """
-        write_plan = self.target.plan(self.snapshot.store, properties=self.writer_properties)
+        changes = self.changes(plan, numbering, writes_changes=writes_changes, may_repeat=may_repeat)
         if self.is_replay or (not plan.files.num_rows and cursor is None):
             return StagedRows()
-        hidden = hidden_columns_of(self.snapshot, plan.layout)
-        changes = RowChanges(
-            plan=plan,
-            write_plan=replace(write_plan, hidden_columns=hidden),
-            numbering=numbering or RowNumbering(()),
-            marks_deleted_rows=self.transaction.marks_deleted_rows,
-            writes_changes=writes_changes,
-            may_rewrite_marked=writes_changes or not self.has_change_feed,
-            may_repeat=may_repeat,
-        )
         stage = RowStage(self.transaction, changes, relies_on_kept=relies_on_kept)
         parts = executor_in_use().parts([task.size for task in plan.tasks]) if cursor is None else None
         if parts is not None:

@@ -7,6 +7,7 @@ which deletes, updates or inserts a row. The columns are:
 ``clause``  the number of the clause; `NO_CLAUSE` for a matched row that stays unchanged
 ``file``    the index of the row's file in the plan; NULL for an inserted row
 ``row``     the position of the row in its file
+``source``  the number of the source row, in a MERGE that runs in parts and inserts rows
 ``row_id``  the row id and, as ``row_version``, the row commit version, if the table tracks rows
 ``n0`` ...  the new values of the table's columns, if the clause gives them
 ``o0`` ...  the old values of the table's columns, if requested
@@ -73,6 +74,7 @@ class ChangeQuery:
     """The query over `rows`: a SELECT of the columns above before ``n0`` and the columns that values read.
 
     The columns that values read have the names of `exported_name`, which cannot clash with table columns.
+    `tells_source` says that rows have the column ``source``.
     """
 
     rows: str
@@ -80,6 +82,7 @@ class ChangeQuery:
     clauses: Sequence[Clause]
     has_row_ids: bool
     old: Mapping[str, str]
+    tells_source: bool = False
 
     @property
     def texts(self) -> list[str]:
@@ -92,6 +95,7 @@ class ChangeQuery:
     def sql(self) -> str:
         """The whole query, in which `rows` has the alias ``j``."""
         columns = ["clause", "file", "row", *(["row_id", "row_version"] if self.has_row_ids else [])]
+        columns += ["source"] if self.tells_source else []
         for place, name in enumerate(self.schema.names):
             if (new := self._new(name)) is not None:
                 columns.append(f"{new}::{self._type(name)} AS n{place}")
@@ -120,7 +124,8 @@ class FoundRows:
 
     `clause` is None for matched rows that stay unchanged; `new` is None for deleted rows. `files` and
     `positions` are None for inserted rows; `row_ids` and `row_versions` are None for inserted rows and if the
-    table does not track rows.
+    table does not track rows. `sources` are the numbers of the source rows that match them, if
+    the query tells.
     """
 
     clause: Clause | None
@@ -132,6 +137,7 @@ class FoundRows:
     row_versions: pa.Array | None
     new: pa.RecordBatch | None
     old: pa.RecordBatch | None
+    sources: np.ndarray | None = None
 
     def filter(self, chosen: np.ndarray) -> Self:
         """Return the chosen rows."""
@@ -145,6 +151,7 @@ class FoundRows:
             row_versions=None if self.row_versions is None else self.row_versions.filter(mask),
             new=None if self.new is None else self.new.filter(mask),
             old=None if self.old is None else self.old.filter(mask),
+            sources=None if self.sources is None else self.sources[chosen],
         )
 
 
@@ -235,6 +242,7 @@ def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
     is_present = clause is None or clause.kind is not ClauseKind.INSERT
     names = set(batch.schema.names)
     is_tracked = query.has_row_ids and is_present
+    sources = batch.column("source") if query.tells_source else None
     new = None
     if clause is not None and clause.kind is not ClauseKind.DELETE:
         given = [(place, name) for place, name in enumerate(query.schema.names) if name in clause.values]
@@ -254,6 +262,8 @@ def _found(query: ChangeQuery, number: int, batch: pa.RecordBatch) -> FoundRows:
         batch.column("row_version").cast(pa.int64()) if is_tracked else None,
         new,
         old,
+        # A clause is for rows that are all matched by the source, or all not.
+        None if sources is None or sources.null_count else _integers(sources),
     )
 
 

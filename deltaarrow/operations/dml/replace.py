@@ -59,6 +59,8 @@ def replace_rows(
 class _Replacement(Merge):
     """One run of an INSERT ... REPLACE on a version of the table; clause 0 deletes and clause 1 inserts."""
 
+    has_parts = False
+
     def __init__(
         self,
         operation: RowOperation,

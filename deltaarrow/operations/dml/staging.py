@@ -2,17 +2,20 @@
 
 import contextlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
 from deltaarrow.operations.dml.query import FoundRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses
-from deltaarrow.runtime.executors import TaskLimits, executor_in_use
+from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use
 from deltaarrow.transaction import OptimisticTransaction
 
-__all__ = ["RowStage", "StagedRows"]
+__all__ = ["InsertTasks", "RowStage", "StagedRows"]
+
+InsertTasks = Callable[[ChangedRows], tuple[Sequence[ChangeTask], Executor]]
+"""Makes the tasks that insert rows after tasks that change rows, and tells what runs them."""
 
 
 @dataclass
@@ -58,16 +61,36 @@ class RowStage:
         clock = self.transaction.clock
         return self._stage(self.changes.write(found, clock(), clock), begun)
 
-    def stage_tasks(self, tasks: Sequence[ChangeTask], places: Sequence[Sequence[int]]) -> StagedRows:
+    def stage_tasks(
+        self,
+        tasks: Sequence[ChangeTask],
+        places: Sequence[Sequence[int]],
+        inserts: InsertTasks | None = None,
+    ) -> StagedRows:
         """Let the executor in use run tasks over parts of the plan, and stage what they have done.
 
         Args:
             tasks: the tasks.
             places: the indexes in the plan of the files of each task.
+            inserts: returns tasks that insert rows, given what the others have done, and what runs them;
+                None if no row is inserted.
 
         Raises what a task raises; the files of the other tasks are then deleted.
         """
         begun = time.perf_counter()
+        changed = ChangedRows.joined(self._run(tasks, executor_in_use()), places)
+        if inserts is not None:
+            try:
+                more = self._run(*inserts(changed))
+            except BaseException:
+                changed.delete_files(self.transaction.store)
+                raise
+            all_places = range(self.changes.plan.files.num_rows)
+            changed = ChangedRows.joined([changed, *more], [all_places, *[()] * len(more)])
+        return self._stage(changed, begun)
+
+    def _run(self, tasks: Sequence[ChangeTask], executor: Executor) -> list[ChangedRows]:
+        """Return what each task has done; after an error, no file is left."""
         done: dict[int, ChangedRows] = {}
         store = self.transaction.store
 
@@ -77,13 +100,13 @@ class RowStage:
         calls = [task.run for task in tasks]
         limits = TaskLimits(len(tasks), "deltaarrow-change")
         try:
-            with contextlib.closing(executor_in_use().run(calls, limits, discard)) as results:
+            with contextlib.closing(executor.run(calls, limits, discard)) as results:
                 done.update(results)
         except BaseException:
             for changed in done.values():
                 discard(changed)
             raise
-        return self._stage(ChangedRows.joined([done[place] for place in range(len(tasks))], places), begun)
+        return [done[place] for place in range(len(tasks))]
 
     def _stage(self, changed: ChangedRows, begun: float) -> StagedRows:
         with self.transaction.all_or_nothing():

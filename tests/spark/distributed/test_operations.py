@@ -1,12 +1,14 @@
 """Operations on executors of Spark beside the same operations on one node: the same commits and rows."""
 
+import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import deltaarrow as da
 import deltaarrow.spark
-from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from tests.support.distributed import COPYING, EVERYTHING, Twins, tracked
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
@@ -50,6 +52,59 @@ def test_copies_and_layouts_and_deleted_files_are_the_same(spark, tmp_path):
     assert not any(Path(twins.there, name).exists() for name in there)
     assert_same_rows(tracked(twins.there), tracked(twins.here))
     assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+
+
+NEWS = pa.table({"id": [7, 8, 250, 5000, 5001], "n": [70, 80, 25, 50, 51], "p": ["p1", "p0", "x", "y", "y"]})
+
+
+def upsert(table):
+    merger = table.merge(NEWS, "t.id = s.id", source_alias="s", target_alias="t")
+    merger = merger.when_matched_delete("s.id = 8").when_matched_update_all().when_not_matched_insert_all()
+    return merger.execute()
+
+
+def test_a_merge_of_few_files_makes_the_same_commit(spark, tmp_path):
+    twins = Twins(tmp_path, EVERYTHING)
+    twins.run(deltaarrow.spark.on_executors(spark), upsert)
+    twins.assert_same_commits()
+    assert_same_rows(tracked(twins.there), tracked(twins.here))
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+
+
+def test_a_merge_in_parts_changes_the_same_rows_and_refuses_the_same_source(spark, tmp_path):
+    """Nine small files are three tasks, and the new rows are a fourth one."""
+    twins = Twins(tmp_path, EVERYTHING, files=9)
+    here, there = twins.run(deltaarrow.spark.on_executors(spark), upsert)
+    counts = [name for name in here if name.startswith("num_target_rows")]
+    assert {name: there[name] for name in counts} == {name: here[name] for name in counts}
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+    feeds = [pa.table(da.DeltaTable(path).load_cdf(9).read_all()) for path in (twins.here, twins.there)]
+    assert_same_rows(*(feed.drop_columns(["_commit_timestamp"]) for feed in feeds))
+    assert da.DeltaTable(twins.there).verify(deep=True).ok
+
+    def refused(path):
+        twice = pa.concat_tables([NEWS, NEWS.slice(2, 1)])
+        with pytest.raises(UnsupportedFeatureError) as raised:
+            merger = da.DeltaTable(path).merge(twice, "target.id = source.id")
+            merger.when_matched_update_all().when_not_matched_insert_all().execute()
+        return str(raised.value)
+
+    wanted, files = refused(twins.here), sorted(twins.there.rglob("*.*"))
+    with deltaarrow.spark.on_executors(spark):
+        assert refused(twins.there) == wanted
+    assert sorted(twins.there.rglob("*.*")) == files
+
+
+def test_a_clone_and_a_conversion_are_the_same(spark, tmp_path):
+    twins, target = Twins(tmp_path, {}, partition_by="p"), tmp_path / "clone"
+    wanted = da.DeltaTable(twins.here).to_pyarrow_table()
+    with deltaarrow.spark.on_executors(spark):
+        assert da.DeltaTable(twins.there).clone(target, shallow=False)["numCopiedFiles"] == 4
+        assert_same_rows(judged(spark, target), wanted)
+        shutil.rmtree(target / "_delta_log")
+        da.convert_to_deltalake(target, partition_by={"p": "string"})
+    assert_same_rows(judged(spark, target), wanted)
+    assert da.DeltaTable(target).history(1)[0]["operation"] == "CONVERT"
 
 
 def test_a_failed_task_leaves_no_commit_and_no_file(spark, tmp_path):
