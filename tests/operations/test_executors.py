@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import deltaarrow as da
-from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError
 from deltaarrow.runtime.executors import using
 from tests.support.distributed import COPYING, EVERYTHING, TwiceExecutor, Twins, tracked
 from tests.support.rows import assert_same_rows
@@ -54,6 +55,56 @@ def test_parts_of_the_files_are_tasks_of_their_own(tmp_path):
         assert executor.runs == 3 * number
     assert_same_rows(tracked(twins.there), tracked(twins.here))
     assert da.DeltaTable(twins.there).verify(deep=True).ok
+
+
+def test_a_deep_clone_copies_each_file_once(tmp_path):
+    """The second attempt of a task finds the copy of the first one."""
+    twins, executor = Twins(tmp_path, EVERYTHING, files=3, partition_by="p"), TwiceExecutor()
+    told = []
+    for number, files in enumerate((6, 2)):
+        with using(executor):
+            target, before = str(tmp_path / "clone"), executor.runs
+            how = {"shallow": False, "replace": bool(number)}
+            da.DeltaTable(twins.there).clone(target, progress=lambda *each: told.append(each), **how)
+        assert executor.runs - before == files
+        clone = da.DeltaTable(target)
+        assert_same_rows(clone.to_pyarrow_table(), da.DeltaTable(twins.there).to_pyarrow_table())
+        assert clone.verify(deep=True).ok
+        assert told[-1][0] == told[-1][1]
+        if not number:
+            da.DeltaTable(twins.there).update({"n": "0"}, predicate="id = 1")
+
+
+def test_a_conversion_reads_footers_by_tasks(tmp_path):
+    for name in ("here", "there"):
+        for number in range(3):
+            folder = tmp_path / name / f"p={number}"
+            folder.mkdir(parents=True)
+            rows = pa.table({"id": [number], "n": [number]} if number else {"id": [7]})
+            pa.parquet.write_table(rows, folder / "a.parquet")
+    executor, told = TwiceExecutor(), []
+    da.convert_to_deltalake(tmp_path / "here", partition_by=da.Schema([da.Field("p", "integer")]))
+    with using(executor):
+        da.convert_to_deltalake(
+            tmp_path / "there",
+            partition_by=da.Schema([da.Field("p", "integer")]),
+            progress=lambda *each: told.append(each),
+        )
+    assert executor.runs == 1
+    assert told == [(3, 3)]
+    here, there = (da.DeltaTable(tmp_path / name) for name in ("here", "there"))
+    assert there.schema() == here.schema()
+    assert_same_rows(there.to_pyarrow_table(), here.to_pyarrow_table())
+    statistics = [table.get_add_actions(flatten=True).sort_by("path") for table in (there, here)]
+    assert statistics[0].drop_columns(["modification_time"]) == statistics[1].drop_columns(
+        ["modification_time"]
+    )
+
+
+def test_a_damaged_footer_that_a_task_reads_is_named(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 nothing PAR1")
+    with using(TwiceExecutor()), pytest.raises(CorruptDataFileError, match=r"a\.parquet"):
+        da.convert_to_deltalake(tmp_path)
 
 
 def test_a_failed_task_leaves_no_commit_and_no_file_of_other_tasks(tmp_path):

@@ -6,11 +6,11 @@ after it was killed, finds the files that it has copied before and copies only t
 folder says whose files they are, so that files of another table are never taken for copies.
 """
 
+import contextlib
 import hashlib
 import posixpath
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaProtocolError, MissingFilesError, StorageError
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.operations.clone.options import Progress
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path, encode_path
 from deltaarrow.storage.paths import ensure_inside, scheme_of
@@ -136,30 +137,58 @@ class Copies:
         self, names: Sequence[str], sizes: Mapping[str, int], threads: int, progress: Progress | None
     ) -> None:
         done, total = 0, sum(sizes[name] for name in names)
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for size in pool.map(lambda name: self._copy_one(name, sizes[name]), names):
-                    done += size
-                    if progress is not None:
-                        progress(done, total)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        calls = [_Copy(self.source, self.target, self.names[name], name, sizes[name]).run for name in names]
+        limits = TaskLimits(threads, "deltaarrow-clone", [sizes[name] for name in names])
+        with contextlib.closing(executor_in_use().run(calls, limits)) as results:
+            for _, size in results:
+                done += size
+                if progress is not None:
+                    progress(done, total)
 
-    def _copy_one(self, name: str, size: int) -> int:
-        path, copied = self.names[name], 0
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies one file; picklable.
+
+    Args:
+        source: the storage of the source.
+        target: that of the clone.
+        path: the name of the file in the source.
+        name: its name in the clone. There was no such file before.
+        size: its size in bytes.
+    """
+
+    source: Store
+    target: Store
+    path: str
+    name: str
+    size: int
+
+    def run(self) -> int:
+        """Copy the file, and return its size. The copy appears when it is complete."""
+        try:
+            self._copy()
+        except FileExistsError:
+            # Another attempt of the same task was quicker.
+            if self.target.size(self.name) != self.size:
+                raise
+        return self.size
+
+    def _copy(self) -> None:
+        copied = 0
         filesystem = self.source.arrow_filesystem()
         with (
             self.source.reaching(),
-            filesystem.open_input_stream(self.source.arrow_path(path)) as given,
-            self.target.open_output(name) as output,
+            filesystem.open_input_stream(self.source.arrow_path(self.path)) as given,
+            self.target.open_output(self.name) as output,
         ):
             while data := given.read_buffer(_BYTES_AT_ONCE):
                 output.write(data)
                 copied += len(data)
-            if copied != size:
-                raise StorageError(f"{path} has changed while it was copied: {copied} bytes, not {size}")
-        return size
+            if copied != self.size:
+                raise StorageError(
+                    f"{self.path} has changed while it was copied: {copied} bytes, not {self.size}"
+                )
 
 
 def _is_absolute(name: str) -> bool:
