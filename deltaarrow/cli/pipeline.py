@@ -1,9 +1,9 @@
 """The commands of ``deltaarrow pipeline``: scripts of Spark SQL, on Spark or on one node."""
 
-import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -15,11 +15,12 @@ from deltaarrow.cli.arguments import new_commands, parse_options, progress_bar
 from deltaarrow.cli.render import print_json, print_rows, printable
 from deltaarrow.pipeline import (
     Engine,
-    MaintenanceReport,
-    MergeReport,
+    ExecutorsEngine,
     OneNodeEngine,
     SparkEngine,
     StepReport,
+    lines_of,
+    render_run,
     run_scripts,
     start_spark,
 )
@@ -44,6 +45,13 @@ def run(
         Literal["spark", "duckdb"],
         typer.Option(help="What runs the statements; duckdb needs no Spark."),
     ] = "spark",
+    delta: Annotated[
+        Literal["delta-spark", "ours"] | None,
+        typer.Option(
+            help="What changes tables on Spark: delta-spark, the default, or deltaarrow with its tasks on"
+            " executors, without a jar."
+        ),
+    ] = None,
     first: Annotated[
         str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")
     ] = None,
@@ -54,10 +62,15 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of text: a document a run.")
     ] = False,
+    page: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about the last run.")
+    ] = None,
 ) -> None:
     """Run scripts of Spark SQL, one after the other, and report on the tables that they name."""
+    if delta is not None and engine != "spark":
+        raise typer.BadParameter("--delta is for --engine spark", param_hint="--delta")
     variables = parse_options(settings, "--set") or {}
-    statements: Engine = OneNodeEngine() if engine == "duckdb" else SparkEngine(start_spark(master))
+    statements, name = _engine(engine, delta, master)
 
     def show(report: StepReport) -> None:
         if not as_json and (interval is None or not report.is_idle):
@@ -67,9 +80,20 @@ def run(
         reports = _run(statements, scripts, variables, first, show)
         if as_json:
             print_json([asdict(report) for report in reports])
+        if page is not None:
+            Path(page).write_text(render_run(reports, name), encoding="utf-8")
         if interval is None:
             return
         time.sleep(interval)
+
+
+def _engine(engine: str, delta: str | None, master: str) -> tuple[Engine, str]:
+    """Return what runs the statements, and its name for people."""
+    if engine == "duckdb":
+        return OneNodeEngine(), "one node"
+    if delta == "ours":
+        return ExecutorsEngine(start_spark(master, has_jar=False)), f"deltaarrow on Spark ({master})"
+    return SparkEngine(start_spark(master)), f"Spark with delta-spark ({master})"
 
 
 def _run(
@@ -105,29 +129,6 @@ def _print_step(console: Console, report: StepReport) -> None:
     ]
     if rows:
         print_rows(console, rows, ["table", "rows", "files"])
-    said = [*map(_said_of_merge, report.merges), *itertools.chain(*map(_said, report.maintenance))]
-    for line in said:
+    for line in lines_of(report):
         console.print(Text(printable(line)), soft_wrap=True)
     console.print(Text(f"{report.statements} statements, {report.seconds:.1f} s", style="dim"))
-
-
-def _said(report: MaintenanceReport) -> list[str]:
-    metrics, begin = report.metrics, f"{report.operation} {report.table}"
-    if "numFilesRemoved" in metrics:
-        done = f"{begin}: files rewritten: {metrics['numFilesRemoved']}, new: {metrics['numFilesAdded']}"
-        return [done]
-    if "numFilesToDelete" in metrics:
-        return [*report.files, f"{begin}: files that would be deleted: {metrics['numFilesToDelete']}"]
-    return [f"{begin}: files deleted: {metrics['numDeletedFiles']}"]
-
-
-def _said_of_merge(merge: MergeReport) -> str:
-    if merge.metrics is None:
-        return "; ".join(
-            f"nothing new since version {last} of {path}" for path, (_, last) in merge.changes.items()
-        )
-    taken = "".join(f"versions {first} to {last} of {path} " for path, (first, last) in merge.changes.items())
-    changed = ", ".join(
-        f"{merge.metrics[f'num_target_rows_{what}']} {what}" for what in ("inserted", "updated", "deleted")
-    )
-    return f"{taken}into {merge.table}: {merge.metrics['num_source_rows']} rows, {changed}"

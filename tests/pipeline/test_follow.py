@@ -4,6 +4,7 @@ import datetime
 import json
 import threading
 from decimal import Decimal
+from types import SimpleNamespace
 
 import duckdb
 import pyarrow as pa
@@ -220,7 +221,8 @@ def test_command_that_runs_again_and_again_prints_what_is_new_alone(lake, monkey
         if len(waits) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands.time, "sleep", wait)
+    # The clock of this module alone: threads of Spark sleep too.
+    monkeypatch.setattr(commands, "time", SimpleNamespace(sleep=wait))
     words = ["pipeline", "run", str(FOLLOW), "--engine", "duckdb", "--set", f"lake={lake}", "--interval", "2"]
     said = CliRunner().invoke(app, words).stdout
     assert [line.partition(" of ")[0] for line in said.splitlines() if line.startswith("versions")] == [

@@ -3,12 +3,13 @@
 import itertools
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from deltaarrow import DeltaTable
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.pipeline import OneNodeEngine, SparkEngine, run_scripts
+from deltaarrow.pipeline import ExecutorsEngine, OneNodeEngine, SparkEngine, run_scripts
 from tests.support.pipeline import SCRIPTS, follow
 
 EVENTS = 600
@@ -92,6 +93,21 @@ def test_spark_and_one_node_make_the_same_silver_and_one_node_makes_gold_of_it(s
     list(run_scripts(OneNodeEngine(), SCRIPTS / "03_gold.sql", {"lake": tmp_path / "s"}))
     assert gold_rows(tmp_path / "s") == recomputed(spark, tmp_path / "s")
     assert len(gold_rows(tmp_path / "s")) > 100
+
+
+@pytest.mark.spark
+def test_executors_make_the_lake_that_one_node_makes(spark, tmp_path):
+    lakes = {
+        "executors": (ExecutorsEngine(spark), tmp_path / "e"),
+        "one node": (OneNodeEngine(), tmp_path / "n"),
+    }
+    found, said = {}, {}
+    for name, (engine, lake) in lakes.items():
+        steps = list(run_scripts(engine, SCRIPTS, {"lake": lake, "events": 300, "batch": 0}))
+        said[name] = [[(Path(path).name, rows) for path, rows in step.rows.items()] for step in steps]
+        found[name] = {table: told(DeltaTable(lake / table)) for table in TABLES}
+    assert said["executors"] == said["one node"]
+    assert found["executors"] == found["one node"]
 
 
 @pytest.mark.slow

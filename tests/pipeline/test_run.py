@@ -11,8 +11,16 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.cli import pipeline as commands
 from deltaarrow.cli.app import app
 from deltaarrow.errors import ConcurrentAppendException, UnsupportedFeatureError
-from deltaarrow.pipeline import SparkEngine, run_scripts
+from deltaarrow.pipeline import (
+    MaintenanceReport,
+    MergeReport,
+    SparkEngine,
+    StepReport,
+    render_run,
+    run_scripts,
+)
 
+MERGED = ["source_rows", *(f"target_rows_{what}" for what in ("inserted", "updated", "deleted"))]
 _SILVER = "APPEND delta.`${lake}/silver/orders`"
 SCRIPTS = {
     "01_bronze": "-- Bronze: as it came. More.\nAPPEND delta.`${lake}/bronze/events` ${events};",
@@ -143,6 +151,40 @@ def test_command_prints_a_report_of_each_step(folder, tmp_path, monkeypatch):
     assert [step["name"] for step in json.loads(done.stdout)] == ["02_silver", "03_gold"]
     assert json.loads(done.stdout)[0]["rows"] == {str(tmp_path / "lake/silver/orders"): 4}
     assert masters == ["local[2]", "local[1]"]
+
+
+def test_page_of_a_run_has_its_tables_and_spells_out_what_strangers_wrote(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "start_spark", lambda master: Session())
+    (folder / "04_<b>.sql").write_text("-- <script>.\nSELECT 1;")
+    page = tmp_path / "run.html"
+    words = ["pipeline", "run", str(folder), "--set", f"lake={tmp_path / 'lake'}", "--set", "events=9"]
+    done = CliRunner().invoke(app, [*words, "--set", "batch=0", "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    assert "Spark with delta-spark (local[2])" in text
+    assert f"<td>01_bronze</td><td>9</td><td>1</td><td>{tmp_path / 'lake/bronze/events'}</td>" in text
+    assert text.count("<svg") == 3
+    assert "<title>01_bronze: 9</title>" in text
+    assert "04_&lt;b&gt;" in text and "<script>" not in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_page_tells_what_merges_and_maintenance_have_done():
+    merge = MergeReport("/t", {}, {f"num_{name}": 3 for name in MERGED})
+    vacuum = MaintenanceReport("/t", "VACUUM", {"numDeletedFiles": 7})
+    step = StepReport("a", "A", 2, 1.5, {"/t": 3}, {"/t": 1}, [merge], [vacuum])
+    page = render_run([step], "one node")
+    assert "<td>into /t: 3 rows, 3 inserted, 3 updated, 3 deleted</td>" in page
+    assert "<td>VACUUM /t: files deleted: 7</td>" in page
+    assert "1 scripts, 2 statements, 1.5 s" in page
+
+
+def test_who_changes_tables_is_a_question_for_spark_alone(folder):
+    for delta in ("ours", "delta-spark"):
+        words = ["pipeline", "run", str(folder), "--engine", "duckdb", "--delta", delta]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2
+        assert "--delta is for --engine spark" in done.stderr
 
 
 def test_script_that_is_not_there_is_named(folder, tmp_path, monkeypatch):
