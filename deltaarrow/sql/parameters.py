@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from deltaarrow.columnar.arrays import ensure_microseconds
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import Parameters
 from deltaarrow.spark_sql import tokenize_duckdb
@@ -25,7 +26,8 @@ def bound(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a statement whose parameters are variables, and their values, while the block runs.
 
-    Raises `ValueError` for a parameter without a value, and for a value without a parameter.
+    Raises `ValueError` for a parameter without a value, for a value without a parameter, and for a time with
+    digits below microseconds, which DuckDB would cut off.
     """
     edits: list[tuple[int, int, str]] = []
     names: dict[str, str] = {}
@@ -49,6 +51,7 @@ def bound(
         raise ValueError(
             f"the statement has the parameters {sorted(names)}, and there are values for {sorted(values)}"
         )
+    ensure_microseconds(values)
     try:
         for name, variable in names.items():
             connection.execute(f"SET VARIABLE {quote_identifier(variable)} = ?", [values[name]])

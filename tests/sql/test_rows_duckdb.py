@@ -4,6 +4,7 @@ import datetime
 from decimal import Decimal
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -161,6 +162,19 @@ def test_parameters_are_values(con, orders):
         con.sql("DELETE FROM lake.orders WHERE id = ?")
     with pytest.raises(ValueError, match="parameters"):
         con.sql("DELETE FROM lake.orders WHERE id = ?", params=[1, 2])
+
+
+def test_a_parameter_below_microseconds_is_refused_instead_of_cut(con, tmp_path):
+    """DuckDB takes the microseconds of a time of pandas, which would delete the row of another time."""
+    times = pa.table({"t": pa.array([1], pa.timestamp("us"))})
+    table = deltaarrow.DeltaTable.create(tmp_path / "times", times.schema)
+    deltaarrow.write_deltalake(table, times, mode="append")
+    statement = "DELETE FROM lake.times WHERE t = ?"
+    with pytest.raises(ValueError, match="below microseconds"):
+        con.sql(statement, params=[pd.Timestamp(1_999)])
+    assert DeltaTable(tmp_path / "times").count() == 1
+    con.sql(statement, params=[pd.Timestamp(1_000)])
+    assert DeltaTable(tmp_path / "times").count() == 0
 
 
 def test_only_the_files_that_the_condition_needs_are_read(con, orders):

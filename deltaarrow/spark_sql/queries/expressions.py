@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from deltaarrow.errors import DeltaError, SchemaMismatchError
+from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.aggregates import Order, Rows, Window, find_aggregate, is_window
 from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
@@ -482,6 +483,10 @@ def constant_of(value: object) -> Node:
     if isinstance(value, Decimal):
         return _decimal(value)
     if isinstance(value, datetime.datetime):
+        try:
+            ensure_microseconds(value)
+        except ValueError as error:
+            raise UnsupportedFeatureError(str(error), feature="nanosecond timestamps") from None
         if value.tzinfo is None:
             ensure_utc("a parameter that is a datetime without a time zone")
         else:

@@ -4,6 +4,7 @@ import datetime
 from decimal import Decimal
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -86,6 +87,12 @@ def test_a_parameter_without_a_value_and_a_value_without_a_parameter_are_refused
 def test_a_parameter_of_another_type_is_refused(value):
     with pytest.raises(UnsupportedFeatureError, match="parameter"):
         run_here("SELECT ?", [value])
+
+
+def test_a_parameter_below_microseconds_is_refused_instead_of_cut():
+    with pytest.raises(UnsupportedFeatureError, match="below microseconds"):
+        run_here("SELECT ?", [pd.Timestamp(1_999, tz="UTC")])
+    assert rows("SELECT ?", [pd.Timestamp(2_000, tz="UTC")]) == [(time("1970-01-01 00:00:00.000002"),)]
 
 
 # --- relations ---
