@@ -36,7 +36,7 @@ def last_compaction(path):
     raise AssertionError("there was no compaction")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [pytest.param("partitioned", marks=pytest.mark.slow), "clustered"])
 def test_the_commit_is_that_of_spark(spark, tmp_path, layout):
     names = {
         who: create_table(

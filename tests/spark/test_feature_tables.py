@@ -98,7 +98,14 @@ CHECKPOINTS = {
 
 @pytest.mark.feature("v2Checkpoint")
 @pytest.mark.feature("columnMapping")
-@pytest.mark.parametrize(("kind", "mapped"), [("struct", "name"), ("json", "none"), ("v2", "name")])
+@pytest.mark.parametrize(
+    ("kind", "mapped"),
+    [
+        pytest.param("struct", "name", marks=pytest.mark.slow),
+        pytest.param("json", "none", marks=pytest.mark.slow),
+        ("v2", "name"),
+    ],
+)
 def test_a_checkpoint_alone(spark, tmp_path, kind, mapped):
     """Rows, and files skipped, come from the checkpoint; the commits before it are gone."""
     columns = "id INT, s STRUCT<at: TIMESTAMP, d: DECIMAL(10,2)>, t STRING, p DATE"

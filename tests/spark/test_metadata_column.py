@@ -16,9 +16,11 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("properties", TABLES.values(), ids=TABLES.keys())
-def test_metadata_of_each_row_is_that_of_spark(spark, tmp_path, properties):
-    name = create_table(spark, tmp_path / "t", "id BIGINT, p STRING", "PARTITIONED BY (p)", **properties)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "tracked")) for name in TABLES]
+)
+def test_metadata_of_each_row_is_that_of_spark(spark, tmp_path, name):
+    name = create_table(spark, tmp_path / "t", "id BIGINT, p STRING", "PARTITIONED BY (p)", **TABLES[name])
     spark.sql(f"INSERT INTO {name} SELECT id, if(id < 4, 'ü %/z', 'b') FROM range(0, 8, 1, 1)")
     spark.sql(f"DELETE FROM {name} WHERE id IN (1, 4)")
     spark.sql(f"UPDATE {name} SET id = id + 10 WHERE id = 2")

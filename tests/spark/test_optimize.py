@@ -120,7 +120,13 @@ def rows_without_variants(path):
     return DeltaTable(path).to_pyarrow_table(columns=names_without_variants(path))
 
 
-@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "vectors", "everything"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name != "everything"))
+        for name in ("plain", "vectors", "everything")
+    ],
+)
 def test_history_is_that_of_spark(spark, tmp_path, name):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, name)
