@@ -70,7 +70,9 @@ def test_a_query_opens_about_as_few_files_as_in_spark(spark, tmp_path, small_fil
     DeltaTable(ours).optimize(target_size=small_files)
     files = [len(DeltaTable(path).file_uris()) for path in (ours, theirs)]
     assert min(files) > 10, "there is something to skip"
-    assert len(opened(ours)) <= 1.2 * len(opened(theirs)), files
+    found = [len(opened(path)) for path in (ours, theirs)]
+    print(f"files {files}, opened {found}")
+    assert found[0] <= 1.2 * found[1], files
 
 
 @pytest.mark.slow
@@ -91,5 +93,6 @@ def test_many_appends_write_less_than_in_spark_and_skip_as_well(spark, tmp_path,
         for path in (ours, theirs):
             read[path] += sum(opened(path))
     written = {path: written_by_optimize(path) - before[path] for path in (ours, theirs)}
+    print(f"bytes written {[*written.values()]}, opened {[*read.values()]}")
     assert written[ours] <= 0.3 * written[theirs], written
     assert read[ours] <= 1.2 * read[theirs], read
