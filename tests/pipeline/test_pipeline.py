@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deltaarrow import DeltaTable
-from deltaarrow.errors import TableNotFoundError
+from deltaarrow.errors import InvalidPredicateError, TableNotFoundError
 from deltaarrow.pipeline import ExecutorsEngine, OneNodeEngine, SparkEngine, run_scripts
 from tests.support.pipeline import SCRIPTS, follow
 
@@ -95,6 +95,26 @@ def test_spark_and_one_node_make_the_same_silver_and_one_node_makes_gold_of_it(s
     assert len(gold_rows(tmp_path / "s")) > 100
 
 
+@pytest.mark.spark
+def test_statements_by_executors_change_rows_and_say_what_they_did(spark, tmp_path):
+    table, engine = f"delta.`{tmp_path / 't'}`", ExecutorsEngine(spark)
+    assert engine.run(f"CREATE TABLE {table} USING delta AS SELECT id FROM range(10)") is None
+    source = "(SELECT id + 5 AS id FROM range(10))"
+    merge = engine.run(
+        f"MERGE INTO {table} AS t USING {source} AS s ON t.id = s.id"
+        " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert merge.metrics["num_target_rows_inserted"] == merge.metrics["num_target_rows_deleted"] == 5
+    assert sorted(DeltaTable(tmp_path / "t").to_pyarrow_table()["id"].to_pylist()) == [
+        *range(5),
+        *range(10, 15),
+    ]
+    with pytest.raises(InvalidPredicateError):
+        engine.run(f"DELETE FROM {table} WHERE id + 1")
+    assert not engine.is_conflict(ValueError())
+
+
+@pytest.mark.slow
 @pytest.mark.spark
 def test_executors_make_the_lake_that_one_node_makes(spark, tmp_path):
     lakes = {

@@ -94,6 +94,24 @@ def test_a_merge_of_few_files_is_one_task_and_makes_the_commit_of_one_node(tmp_p
     assert_same_rows(tracked(twins.there), tracked(twins.here))
 
 
+def test_columns_that_the_source_brings_are_added(tmp_path):
+    twins, executor = Twins(tmp_path, EVERYTHING, files=3), TwiceExecutor(1)
+    source = SOURCE.append_column("more", pa.array([{"x": [id, None]} for id in IDS]))
+    both(
+        twins,
+        executor,
+        lambda table: (
+            table.merge(source, "t.id = s.id", source_alias="s", target_alias="t", merge_schema=True)
+            .when_matched_update_all()
+            .when_not_matched_insert_all()
+        ),
+    )
+    assert executor.runs == 4
+    rows = [da.DeltaTable(path).to_pyarrow_table() for path in (twins.there, twins.here)]
+    assert rows[0].column_names == ["id", "n", "p", "more"]
+    assert_same_rows(*rows)
+
+
 def test_an_empty_source_runs_no_task(tmp_path):
     twins, executor = Twins(tmp_path, EVERYTHING, files=5), TwiceExecutor()
     both(
