@@ -9,6 +9,7 @@ import pytest
 import deltaarrow as da
 import deltaarrow.spark
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.spark.tables import DeltaTable
 from tests.support.distributed import COPYING, EVERYTHING, Twins, tracked
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
@@ -93,6 +94,20 @@ def test_a_merge_in_parts_changes_the_same_rows_and_refuses_the_same_source(spar
     with deltaarrow.spark.on_executors(spark):
         assert refused(twins.there) == wanted
     assert sorted(twins.there.rglob("*.*")) == files
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_a_merge_takes_a_frame_of_spark_and_its_facade_too(spark, tmp_path):
+    twins = Twins(tmp_path, {"delta.enableDeletionVectors": "true"}, files=9)
+    upsert(da.DeltaTable(twins.here))
+    frame = spark.createDataFrame(NEWS)
+    with deltaarrow.spark.on_executors(spark):
+        table = DeltaTable.forPath(spark, str(twins.there)).alias("t")
+        merge = table.merge(frame.alias("s"), "t.id = s.id").whenMatchedDelete("s.id = 8")
+        counts = merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute().first()
+    assert (counts["num_updated_rows"], counts["num_inserted_rows"]) == (2, 2)
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+    assert len(da.DeltaTable(twins.there).history(1)[0]["operationMetrics"]) > 10
 
 
 def test_a_clone_and_a_conversion_are_the_same(spark, tmp_path):
