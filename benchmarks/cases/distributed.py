@@ -16,9 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, short
-from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, written_files
-from benchmarks.data_lineitem import VECTORS
+from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, merge_all, written_files
+from benchmarks.data_lineitem import MERGED, VECTORS
 from benchmarks.data_maintenance import write_folder_of_files
 from benchmarks.spark_session import spark_session
 
@@ -41,7 +44,7 @@ class _Operation:
 
     Args:
         ours: changes an open table of deltaarrow.
-        statement: the SQL of delta-spark; `{table}` is the table.
+        statement: the SQL of delta-spark; `{table}` is the table, `{source}` the file of rows to merge.
         target_size: the size of new files for OPTIMIZE of delta-spark, in bytes.
     """
 
@@ -79,6 +82,13 @@ _ON_ROWS = {
 }
 """Operations on ``lineitem``, and the greatest ratio to delta-spark."""
 
+_MERGE = _Operation(
+    lambda table: merge_all(table, pq.read_table(_source_of(Path(table.table_uri)))),
+    "MERGE INTO {table} AS t USING parquet.`{source}` AS s"
+    " ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber"
+    " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+)
+
 _VACUUM = _Operation(lambda table: table.vacuum(dry_run=False, full=True), "VACUUM {table}")
 
 
@@ -103,6 +113,14 @@ def cases(scale: Scale) -> list[Case]:
                 targets=(Target(_SPARK, limit),) if is_whole else (),
             )
             for name, (operation, limit) in _ON_ROWS.items()
+        ),
+        Case(
+            f"rows_{short(rows)}_files_{files}_merge_{short(rows // 60)}_half_matching_on_executors",
+            table,
+            _engines(_MERGE, _linked_beside_source),
+            describe_rows,
+            written_files,
+            targets=(Target(_SPARK, 0.8),) if is_whole else (),
         ),
         Case(
             f"{folder.name}_vacuum_on_executors",
@@ -152,10 +170,23 @@ def _delta_spark(operation: _Operation, copy: Callable[[Path, Path], Path]) -> E
         for number in itertools.count():
             folder = copy(data, scratch / str(number))
             yield READY
-            spark.sql(operation.statement.format(table=f"delta.`{folder}`")).collect()
+            names = {"table": f"delta.`{folder}`", "source": _source_of(folder)}
+            spark.sql(operation.statement.format(**names)).collect()
             yield folder
 
     return run
+
+
+def _linked_beside_source(data: Path, folder: Path) -> Path:
+    """Create a table from links, and beside it a Parquet file of the rows to merge."""
+    linked_table(data, folder, VECTORS)
+    with pa.ipc.open_stream(pa.OSFile(str(data / MERGED))) as rows:
+        pq.write_table(rows.read_all(), _source_of(folder))
+    return folder
+
+
+def _source_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}_source.parquet")
 
 
 def _linked_folder(data: Path, folder: Path) -> Path:

@@ -6,12 +6,14 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.case import OURS, SCALES, Case
 from benchmarks.cases import SUITES
 from benchmarks.cases.distributed import ONE_NODE
+from benchmarks.data_lineitem import MERGED
 from benchmarks.extension import EXTENSION
 from benchmarks.measure import Task, perform
 from benchmarks.report import render_table
@@ -74,6 +76,14 @@ def test_operations_of_executors_do_their_work_on_one_node(case: Case, root: Pat
         found = duckdb.sql(f"SELECT count(*) FROM '{data}/*.parquet' WHERE l_partkey % 100000 >= 1000")
         ((kept,),) = found.fetchall()
         assert kept < int(before["rows"])
+    if "merge" in case.name:
+        with pa.ipc.open_stream(pa.OSFile(str(data / MERGED))) as reader, duckdb.connect() as connection:
+            connection.register("news", reader.read_all())
+            ((new,),) = connection.sql(
+                f"SELECT count(*) FROM news ANTI JOIN '{data}/*.parquet' USING (l_orderkey, l_linenumber)"
+            ).fetchall()
+        assert new > 0
+        kept += new
     assert answer["rows"] == str(kept)
     is_same = "compact" in case.name or "z_order" in case.name
     assert (answer["hashes"] == before["hashes"]) is is_same
