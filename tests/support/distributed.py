@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pyarrow as pa
-from pyspark import cloudpickle
 
 import deltaarrow as da
 from deltaarrow.runtime.executors import TaskLimits
