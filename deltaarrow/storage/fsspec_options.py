@@ -61,5 +61,6 @@ def refused_store(protocol: str, uri: str, error: ValueError) -> DeltaError:
         return StorageError(f"cannot open {uri!r}: {error}")
     if protocol in _LIBRARIES:
         return library_missing(protocol, str(error))
-    meant = did_you_mean(protocol, fsspec.available_protocols())
+    # OpenDAL's schemes, which deltalake takes, are such as opendal+s3.
+    meant = did_you_mean(protocol.removeprefix("opendal+"), fsspec.available_protocols())
     return StorageError(f"cannot open {uri!r}: no store has the scheme {protocol}://{meant}")
