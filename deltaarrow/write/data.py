@@ -77,6 +77,8 @@ def _reader_of(data: Any, cuts_times: bool) -> pa.RecordBatchReader:
         return _reader_of(pa.record_batch(data), cuts_times)
     if isinstance(data, list | tuple) and data and isinstance(data[0], dict):
         return _read_rows(data, cuts_times)
+    if hasattr(data, "__array__"):
+        raise _one_array(data)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | dict):
         return _read_batches(data)
     hint = _WAYS.get(type(data), "")
@@ -107,7 +109,11 @@ def _read_stream(data: Any) -> pa.RecordBatchReader:
     except pa.ArrowInvalid as error:
         if "non-struct type" not in str(error):
             raise
-        raise TypeError(f"not understood as data: {_type_name(data)}, one array; {_ACCEPTED}") from error
+        raise _one_array(data) from error
+
+
+def _one_array(data: Any) -> TypeError:
+    return TypeError(f"not understood as data: {_type_name(data)}, one array; {_ACCEPTED}")
 
 
 def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
