@@ -430,7 +430,7 @@ WRITES = [
     Mistake("path_of_a_file", lambda lake: write_deltalake(lake.at("new"), "rows.parquet"), TypeError,
             "not understood as data", "str", "pyarrow.parquet.read_table(path)"),
     Mistake("series", lambda lake: write_deltalake(lake.at("new"), pd.Series([1])), TypeError,
-            "not understood as data", "pandas.Series", "give Arrow data"),
+            "not understood as data", "Series, one array", "give Arrow data"),
     Mistake("array", lambda lake: write_deltalake(lake.at("new"), pd.Series([1]).to_numpy()), TypeError,
             "not understood as data", "numpy.ndarray, one array", "give Arrow data"),
 ]  # fmt: skip
