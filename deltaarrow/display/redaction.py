@@ -13,7 +13,11 @@ __all__ = ["redacted", "without_secrets_of"]
 
 _HIDDEN = "***"
 
-_USER = re.compile(r"(?<=://)[^/?#\s'\"@]*(?:@[^/?#\s'\"@]*)*@")
+# A container of Azure stands where other URIs have a user: abfss://container@account.dfs.core.windows.net.
+_CONTAINER = "".join(f"(?<!{scheme}://)" for scheme in ("abfs", "abfss", "wasb", "wasbs"))
+_USER = re.compile(
+    rf"(?<=://)(?:{_CONTAINER}|(?=[^/?#\s'\"@]*:))[^/?#\s'\"@]*(?:@[^/?#\s'\"@]*)*@", re.IGNORECASE
+)
 _TELLING = "sig|token|secret|passw|pwd|credential|delegation|access|key|auth|code|policy"
 _PARAMETER = re.compile(rf"([?&;][\w.%-]*(?:{_TELLING})[\w.%-]*=)[^&;\s'\"#<>)]*", re.IGNORECASE)
 _NAMES = "secret|password|passwd|pwd|token|credential|account.?key|access.?key|key_id"
@@ -34,6 +38,8 @@ def redacted(text: str) -> str:
     "cannot reach 'https://***@host/t?sig=***&sv=2024'"
     >>> redacted("SET s3_secret_access_key = 'abc'"), redacted("CREATE SECRET (TYPE s3, SECRET 'abc')")
     ('SET s3_secret_access_key = ***', 'CREATE SECRET (TYPE s3, SECRET ***)')
+    >>> redacted("abfss://sales@lake.dfs.core.windows.net/t")
+    'abfss://sales@lake.dfs.core.windows.net/t'
     """
     if "://" in text:
         text = _USER.sub(f"{_HIDDEN}@", text)

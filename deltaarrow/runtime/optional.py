@@ -12,6 +12,8 @@ EXTRAS = {
     "pandas": "pandas",
     "pyspark": "spark",
     "s3fs": "s3",
+    "gcsfs": "gcs",
+    "adlfs": "azure",
     "typer": "cli",
     "rich": "cli",
     "prompt_toolkit": "cli",

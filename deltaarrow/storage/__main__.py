@@ -1,8 +1,11 @@
-"""``python -m deltaarrow.storage`` prints the table of S3's options for the page on stores."""
+"""``python -m deltaarrow.storage`` prints the tables of options for the page on stores."""
 
-from deltaarrow.storage.s3_options import render_s3_options
+from deltaarrow.storage.azure_options import AZURE_OPTIONS
+from deltaarrow.storage.gcs_options import GCS_OPTIONS
+from deltaarrow.storage.s3_options import S3_OPTIONS
 
 __all__: list[str] = []
 
 if __name__ == "__main__":
-    print(render_s3_options())
+    for name, table in (("s3", S3_OPTIONS), ("gcs", GCS_OPTIONS), ("azure", AZURE_OPTIONS)):
+        print(f"<!-- {name}_options -->\n{table.render()}\n")

@@ -9,10 +9,8 @@ from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
 
 __all__ = ["ensure_options_known", "library_missing", "refused_store"]
 
-_CHECKED = ("gs", "gcs", "abfs", "abfss", "az", "adl", "local")
+_CHECKED = ("local",)
 """Schemes whose file systems hand options to nothing that would know further ones."""
-
-_LIBRARIES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "adl": "adlfs"}
 
 _OF_ALL = ("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache")
 
@@ -48,9 +46,7 @@ def ensure_options_known(protocol: str, options: Mapping[str, Any]) -> None:
 
 def library_missing(protocol: str, why: str) -> MissingDependencyError:
     """Return the error for a scheme whose library is not installed."""
-    library = _LIBRARIES.get(protocol)
-    how = why if library is None else f"run: pip install {library}"
-    return MissingDependencyError(f"{protocol}:// needs a library that is not installed; {how}")
+    return MissingDependencyError(f"{protocol}:// needs a library that is not installed; {why}")
 
 
 def refused_store(protocol: str, uri: str, error: ValueError) -> DeltaError:
@@ -59,8 +55,6 @@ def refused_store(protocol: str, uri: str, error: ValueError) -> DeltaError:
 
     if "not known" not in str(error):
         return StorageError(f"cannot open {uri!r}: {error}")
-    if protocol in _LIBRARIES:
-        return library_missing(protocol, str(error))
     # OpenDAL's schemes, which deltalake takes, are such as opendal+s3.
     meant = did_you_mean(protocol.removeprefix("opendal+"), fsspec.available_protocols())
     return StorageError(f"cannot open {uri!r}: no store has the scheme {protocol}://{meant}")

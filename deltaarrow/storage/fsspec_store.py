@@ -1,30 +1,30 @@
 """The `Store` of every fsspec file system: always read, and written where put-if-absent is proven.
 
-Put-if-absent is proven for ``memory://``, and for S3 servers that demonstrably honour conditional puts. All
-other file systems can only be read: writing is refused by name, because two writers could commit the same
-version of a table.
+Put-if-absent is proven for ``memory://``, and for servers of S3, Google and Azure that demonstrably honour
+conditional puts. All other file systems can only be read: writing is refused by name, because two writers
+could commit the same version of a table.
 """
 
 import contextlib
 import datetime
 import errno
 import functools
-import io
 import os
+import re
+import uuid
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, DeltaWarning, StorageError
-from deltaarrow.runtime.optional import require
+from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
-from deltaarrow.storage.fsspec_options import ensure_options_known, library_missing, refused_store
-from deltaarrow.storage.memory import memory_filesystem, put_in_memory
+from deltaarrow.storage.gcs import GcsService
+from deltaarrow.storage.memory import MemoryService
 from deltaarrow.storage.paths import ensure_inside, scheme_of
-from deltaarrow.storage.s3 import list_s3_objects, s3_remedy
-from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
-from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent, refuses_second_put
+from deltaarrow.storage.s3 import S3Service
+from deltaarrow.storage.service import Service, authority_of
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
 
 if TYPE_CHECKING:
@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FsspecStore", "modified_ms"]
 
-_ALIASES = {"s3a": "s3", "s3n": "s3"}
-_BUCKETS = {"s3", "gs", "gcs", "memory"}
-"""Schemes whose file system reaches every authority (bucket), so that absolute names may name any bucket."""
-
-_NO_LOCK = (
-    "commits to S3 are conditional puts and take no lock in DynamoDB; a writer that commits under the lock"
-    " may overwrite one: let all writers of the table use conditional puts, and leave the option out"
-)
+_SERVICES = {
+    scheme: service
+    for service in (S3Service(), GcsService(), AzureService(), MemoryService())
+    for scheme in service.schemes
+}
+_READ_ONLY = Service()
 
 _proven: dict[Hashable, bool] = {}
 """(process, file system, bucket) -> whether the server honours conditional puts."""
@@ -49,17 +47,18 @@ _proven: dict[Hashable, bool] = {}
 class FsspecStore:
     """A folder of an fsspec file system.
 
-    `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3
-    also deltalake's (see `deltaarrow.storage.s3_options`). The file system is created again after a fork and
-    after unpickling. Raises `MissingDependencyError` if the library for the protocol is not installed; reads
-    raise `StorageError` if the place cannot be reached.
+    `uri` is ``protocol://...``; `storage_options` are the arguments of the file system's class, and for S3,
+    Google and Azure also deltalake's (see `deltaarrow.storage.option_table`). The file system is created
+    again after a fork and after unpickling. Raises `MissingDependencyError` if the library for the protocol
+    is not installed; reads raise `StorageError` if the place cannot be reached.
     """
 
     is_local = False
 
     def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
         self.storage_options = dict(storage_options or {})
-        self.uri = _normalise(uri)
+        self._service = _SERVICES.get(uri.partition("://")[0].lower(), _READ_ONLY)
+        self.uri = self._normalised(uri)
         self.protocol = self.uri.partition("://")[0]
         self._opened = self._open()
 
@@ -80,7 +79,7 @@ class FsspecStore:
         return FsspecStore, (self.uri, self.storage_options)
 
     def _open(self) -> tuple[int, "fsspec.AbstractFileSystem"]:
-        return os.getpid(), _filesystem(self.protocol, self.uri, self.storage_options)
+        return os.getpid(), self._service.open(self.uri, self.storage_options)
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
         """Return the file system of this process."""
@@ -90,33 +89,59 @@ class FsspecStore:
             filesystem = self._opened[1]
         return filesystem
 
+    def _normalised(self, uri: str) -> str:
+        if "::" in uri:
+            raise StorageError(f"chained file systems are not supported: {uri!r}")
+        if not uri.partition("://")[2].strip("/"):
+            raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
+        return self._service.normalised(uri, self.storage_options)
+
     @property
     def can_put_if_absent(self) -> bool:
         """Whether a commit cannot overwrite another one.
 
-        For S3, three small requests test this once per bucket, server and process. Warns with `DeltaWarning`
-        if the options ask for a lock, because a writer that takes one may put its commit over another.
+        A server that does not know the condition of a put ignores it silently, and two writers would
+        overwrite each other's commits. So no server is trusted untested: three small requests test it once
+        per bucket, server and process. Warns with `DeltaWarning` if the options ask for a lock, because a
+        writer that takes one may put its commit over another.
         """
-        if self.protocol != "s3":
-            return self.protocol == "memory"
-        key = (os.getpid(), self.filesystem_key, _authority(self.uri))
+        if self._service.is_safe is not None:
+            return self._service.is_safe
+        key = (os.getpid(), self.filesystem_key, authority_of(self.uri))
         if key not in _proven:
             try:
-                if asks_for_lock(self.storage_options):
-                    warnings.warn(_NO_LOCK, DeltaWarning, stacklevel=2)
+                if caution := self._service.caution(self.storage_options):
+                    warnings.warn(caution, DeltaWarning, stacklevel=2)
                 with self.reaching():
-                    log = self.arrow_path("_delta_log")
-                    _proven[key] = refuses_second_put(self.fsspec_filesystem(), log)
+                    _proven[key] = self._refuses_second_put()
             except FileNotFoundError as error:
-                remedy = s3_remedy(str(error))
-                raise StorageError(f"cannot write to {self.uri!r}: {error}{remedy}") from error
+                said = self._without_secrets(str(error))
+                remedy = self._service.remedy(said)
+                raise StorageError(f"cannot write to {self.uri!r}: {said}{remedy}") from error
         return _proven[key]
+
+    def _refuses_second_put(self) -> bool:
+        """Put a file into the log twice, and return whether the second put failed as it must.
+
+        The file has a unique name that nobody reads, and is deleted again. If the answer to the first put is
+        lost, the client repeats it, and that repetition fails.
+        """
+        filesystem = self.fsspec_filesystem()
+        path = self.arrow_path(f"_delta_log/_put_if_absent_{uuid.uuid4()}")
+        try:
+            self._service.put_if_absent(filesystem, path, b"")
+            self._service.put_if_absent(filesystem, path, b"")
+        except FileExistsError:
+            return True
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                self._service.delete(filesystem, path)
+        return False
 
     @property
     def filesystem_key(self) -> Hashable:
         """Equal for stores with the same protocol, options and, where it matters, authority."""
-        authority = "" if self.protocol in _BUCKETS else _authority(self.uri)
-        return self.protocol, authority, repr(sorted(self.storage_options.items()))
+        return self.protocol, self._service.authority(self.uri), repr(sorted(self.storage_options.items()))
 
     @contextlib.contextmanager
     def reaching(self, *, is_put: bool = False) -> Iterator[None]:
@@ -135,12 +160,23 @@ class FsspecStore:
                 if is_put or not is_failure(error):
                     raise
                 failure = storage_failure(error, self.uri)
-                if self.protocol == "s3" and not isinstance(failure, OSError):
-                    failure.args = (f"{str(failure).rstrip('.')}{s3_remedy(str(error))}",)
+                said = self._without_secrets(str(failure))
+                if not isinstance(failure, OSError):
+                    remedy = self._service.remedy(str(error))
+                    said = f"{said.rstrip('.')}{remedy}" if remedy else said
+                    failure.args = (said,)
                 raise failure from error
-            what = without_secrets_of(self.uri, str(error) or type(error).__name__)
-            remedy = s3_remedy(what) if self.protocol == "s3" else ""
+            what = self._without_secrets(str(error) or type(error).__name__).partition("\n")[0]
+            remedy = self._service.remedy(f"{what} {type(error).__name__}")
             raise StorageError(f"cannot reach {self.uri!r}: {what.rstrip('.')}{remedy}") from error
+
+    def _without_secrets(self, text: str) -> str:
+        """A text of a library without the secrets of the location and of the options."""
+        text = without_secrets_of(self.uri, text)
+        for name, value in self.storage_options.items():
+            if isinstance(value, str) and len(value) > 2 and _SECRET.search(name):
+                text = text.replace(value, "***")
+        return text
 
     def location(self, name: str) -> str:
         """Return ``protocol://.../name``."""
@@ -150,21 +186,18 @@ class FsspecStore:
             raise StorageError(f"a file name holds a NUL character: {name!r}")
         if scheme_of(name) is None:
             return f"{self.uri}/{ensure_inside(name)}" if name else self.uri
-        location = _normalise(name)
-        if location.partition("://")[0] != self.protocol or not (
-            self.protocol in _BUCKETS or _authority(location) == _authority(self.uri)
+        service = self._service
+        is_ours = _SERVICES.get(scheme_of(name) or "", _READ_ONLY) is service
+        location = self._normalised(name) if is_ours else name
+        if location.partition("://")[0] != self.protocol or (
+            service.authority(location) != service.authority(self.uri)
         ):
             raise StorageError(f"{name!r} is on another file system than {self.uri!r}")
         return location
 
     def arrow_path(self, name: str) -> str:
         """Return the path inside the file system: ``bucket/t/f`` on S3, ``/x/t/f`` in memory."""
-        location = self.location(name)
-        if self.protocol == "s3" and "?versionId=" in location:
-            # s3fs would cut the name there and read another object.
-            raise StorageError(f"{location!r}: '?versionId=' in a name of S3 is not supported")
-        path: str = self.fsspec_filesystem()._strip_protocol(location)
-        return path
+        return self._service.path(self.fsspec_filesystem(), self.location(name))
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""
@@ -172,10 +205,7 @@ class FsspecStore:
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         try:
             with self.reaching():
-                if self.protocol == "s3":
-                    found = list_s3_objects(self.fsspec_filesystem(), path, start)
-                else:
-                    found = self._list(path)
+                found = self._service.list_files(self.fsspec_filesystem(), path, start)
         except FileNotFoundError:
             return []
         # A path that is no folder is listed as itself, and an S3 folder may have an object of its own name.
@@ -192,9 +222,9 @@ class FsspecStore:
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         below = len(path) + 1
         with self.reaching():
-            for info in self._find(path):
+            for info in self._service.find(self.fsspec_filesystem(), path):
                 base = info["name"][below:]
-                if base and not base.endswith("/"):
+                if base and not base.endswith("/") and info["type"] == "file":
                     yield self._entry(prefix + base, info)
 
     def walk(self) -> Iterator[FolderListing]:
@@ -238,31 +268,7 @@ class FsspecStore:
         entry = self._entry(name, info)
         return FileStatus(entry.size, entry.modified_ms, None)
 
-    def _list(self, path: str) -> list[dict[str, Any]]:
-        filesystem = self.fsspec_filesystem()
-        filesystem.invalidate_cache(path)
-        found: list[dict[str, Any]] = filesystem.ls(path, detail=True)
-        return found
-
-    def _find(self, path: str) -> Iterator[dict[str, Any]]:
-        if self.protocol in ("s3", "memory"):
-            # One flat listing. For other file systems fsspec's find walks and skips folders that it may not
-            # read.
-            yield from self.fsspec_filesystem().find(path, detail=True).values()
-            return
-        pending = [path]
-        while pending:
-            try:
-                found = self._list(pending.pop())
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            for info in found:
-                if info["type"] == "directory":
-                    pending.append(info["name"])
-                elif info["type"] == "file":
-                    yield info
-
-    def _entry(self, name: str, info: dict[str, Any]) -> FileEntry:
+    def _entry(self, name: str, info: Mapping[str, Any]) -> FileEntry:
         modified = modified_ms(info)
         if modified is None:
             raise StorageError(f"{self.protocol}:// reports no modification time for {info['name']!r}")
@@ -271,10 +277,7 @@ class FsspecStore:
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         with self.reaching():
-            # s3fs would first ask for the size, to read a large object by many parallel requests.
-            alone = {"max_concurrency": 1} if self.protocol == "s3" else {}
-            data: bytes = self.fsspec_filesystem().cat_file(self.arrow_path(name), **alone)
-        return data
+            return self._service.read(self.fsspec_filesystem(), self.arrow_path(name))
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
@@ -283,20 +286,18 @@ class FsspecStore:
             self.size(name)
             return b""
         path = self.arrow_path(name)
-        try:
-            with self.reaching():
-                data: bytes = self.fsspec_filesystem().cat_file(path, start=offset, end=offset + length)
-        except OSError as error:
-            # S3 refuses a range that begins beyond the end.
-            if error.errno == errno.EINVAL and offset >= self.size(name):
-                return b""
-            raise
-        return data
+        with self.reaching():
+            try:
+                return self._service.read_range(self.fsspec_filesystem(), path, offset, length)
+            except Exception as error:
+                if self._service.is_beyond_end(error) and offset >= self.size(name):
+                    return b""
+                raise
 
-    def _info(self, name: str) -> dict[str, Any]:
+    def _info(self, name: str) -> Mapping[str, Any]:
         path = self.arrow_path(name)
         with self.reaching():
-            info: dict[str, Any] = self.fsspec_filesystem().info(path)
+            info = self._service.info(self.fsspec_filesystem(), path)
         if info["type"] != "file":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return info
@@ -325,42 +326,39 @@ class FsspecStore:
         path = self.arrow_path(name)
         self._ensure_writable()
         data = b"".join((data, *more)) if more else data
-        if self.protocol == "memory":
-            put_in_memory(self.fsspec_filesystem(), path, data)
-        else:
-            with self.reaching(is_put=True):
-                put_object_if_absent(self.fsspec_filesystem(), path, data)
+        with self.reaching(is_put=True):
+            self._service.put_if_absent(self.fsspec_filesystem(), path, data)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
-            self.fsspec_filesystem().pipe_file(path, data)
+            self._service.write(self.fsspec_filesystem(), path, data)
 
     def delete(self, name: str) -> None:
         """Delete the file if it exists; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with contextlib.suppress(FileNotFoundError), self.reaching():
-            self.fsspec_filesystem().rm_file(path)
+            self._service.delete(self.fsspec_filesystem(), path)
 
     def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
-        """Delete files, on S3 a thousand with a request; return why some could not be."""
+        """Delete files in few requests; return why some could not be."""
         self._ensure_writable()
         failures: dict[str, Exception] = {}
         paths: dict[str, str] = {}
         for name in names:
             try:
-                if self.protocol == "s3":
-                    paths[self.arrow_path(name)] = name
-                else:
-                    self.delete(name)
+                paths[self.arrow_path(name)] = name
             except (OSError, StorageError) as error:
                 failures[name] = error
         with self.reaching():
-            refused = delete_objects(self.fsspec_filesystem(), list(paths))
-        return failures | {paths[p]: StorageError(f"{self.uri}: {why}") for p, why in refused.items()}
+            refused = self._service.delete_all(self.fsspec_filesystem(), list(paths))
+        return failures | {
+            paths[path]: StorageError(f"{self.uri}: {self._without_secrets(why)}")
+            for path, why in refused.items()
+        }
 
     def delete_folder(self, name: str) -> bool:
         """Return False: an object store has no folders."""
@@ -370,10 +368,8 @@ class FsspecStore:
         """Return a stream that becomes a new file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
-        if self.protocol == "memory":
-            return _MemoryOutput(self, name)
         with self.reaching():
-            return S3Output(self.fsspec_filesystem(), path, self.reaching)
+            return self._service.open_output(self.fsspec_filesystem(), path, self.reaching)
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:
@@ -387,22 +383,6 @@ class FsspecStore:
         import pyarrow.fs
 
         return pyarrow.fs.PyFileSystem(_handler(self))
-
-
-class _MemoryOutput(Output):
-    """Bytes that are put under their name when the output ends."""
-
-    def __init__(self, store: FsspecStore, name: str) -> None:
-        self._buffer = io.BytesIO()
-        self._filesystem = store.fsspec_filesystem()
-        self._path = store.arrow_path(name)
-        super().__init__(self._buffer)
-
-    def _publish(self) -> None:
-        put_in_memory(self._filesystem, self._path, self._buffer.getvalue())
-
-    def _abandon(self) -> None:
-        self._buffer.close()
 
 
 @functools.cache
@@ -431,11 +411,15 @@ def _handler_class() -> Any:
             return self.open_input_file(path)
 
         def open_input_file(self, path: str) -> Any:
-            with self._store.reaching():
+            store, service = self._store, self._store._service
+            with store.reaching():
                 # fsspec's isfile is also False for a place that cannot be reached.
-                if self.fs.info(path)["type"] != "file":
+                info = service.info(self.fs, path)
+                if info["type"] != "file":
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-                return PythonFile(_ReadFile(self._store, self.fs.open(path, mode="rb")), mode="r")
+                if service.reads_ranges:
+                    return PythonFile(_RangeFile(store, path, info["size"]), mode="r")
+                return PythonFile(_ReadFile(store, self.fs.open(path, mode="rb")), mode="r")
 
     return StoreHandler
 
@@ -453,6 +437,53 @@ class _ReadFile:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+class _RangeFile:
+    """A file that is read by a request for each range, or by one for all of it if it is small."""
+
+    closed = False
+
+    def __init__(self, store: FsspecStore, path: str, size: int) -> None:
+        self._store, self._path, self._size = store, path, size
+        self._whole: bytes | None = None
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        begin = self._position
+        end = self._size if size is None or size < 0 else min(begin + size, self._size)
+        if end <= begin:
+            return b""
+        self._position = end
+        if self._whole is None and self._size <= _WHOLE_BYTES:
+            self._whole = self._read(0, self._size)
+        return self._read(begin, end) if self._whole is None else self._whole[begin:end]
+
+    def _read(self, begin: int, end: int) -> bytes:
+        store = self._store
+        with store.reaching():
+            return store._service.read_range(store.fsspec_filesystem(), self._path, begin, end - begin)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = begin + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed, self._whole = True, None
+
+
+_WHOLE_BYTES = 256 << 10
+"""The size up to which a file is read whole: a further request takes longer than these bytes."""
 
 
 def _handler(store: FsspecStore) -> Any:
@@ -483,49 +514,8 @@ def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListin
     return listing
 
 
-def _normalise(uri: str) -> str:
-    scheme, _, rest = uri.partition("://")
-    protocol = _ALIASES.get(scheme.lower(), scheme.lower())
-    if "::" in uri:
-        raise StorageError(f"chained file systems are not supported: {uri!r}")
-    if protocol == "memory":
-        rest = rest.lstrip("/")
-    rest = rest.rstrip("/")
-    if not rest:
-        raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
-    return f"{protocol}://{rest}"
-
-
-def _authority(uri: str) -> str:
-    return uri.partition("://")[2].partition("/")[0]
-
-
-def _filesystem(protocol: str, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
-    import fsspec.core
-
-    if protocol == "memory":
-        return memory_filesystem()
-    if protocol == "s3":
-        require("s3fs")
-        options = s3fs_options(storage_options)
-    else:
-        options = dict(storage_options)
-        ensure_options_known(protocol, options)
-    # A cached listing would hide the commits of other writers.
-    options["use_listings_cache"] = False
-    try:
-        filesystem, _ = fsspec.core.url_to_fs(uri, **options)
-    except ImportError as error:
-        raise library_missing(protocol, str(error)) from error
-    except ValueError as error:
-        raise refused_store(protocol, uri, error) from error
-    except OSError as error:  # such as a library of the system that is not there
-        raise storage_failure(error, uri) from error
-    if protocol == "s3" and any(key.lower().endswith("max_retries") for key in storage_options):
-        # s3fs repeats requests too, which would multiply the number that the caller gives.
-        filesystem.retries = 1
-    return filesystem
-
+_SECRET = re.compile("secret|key|token|sas|password|connection_string|credential", re.IGNORECASE)
+"""Names of options whose values no text shows."""
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _TAGS = ("ETag", "etag", "generation", "version_id", "VersionId")

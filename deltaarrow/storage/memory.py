@@ -6,12 +6,69 @@ own position (fsspec hands the same object to all readers), and put-if-absent is
 
 import functools
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from deltaarrow.storage.service import Reaching, Service
+from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["memory_filesystem", "put_in_memory"]
+__all__ = ["MemoryService", "memory_filesystem"]
+
+
+class MemoryService(Service):
+    """The memory of the process, by fsspec."""
+
+    schemes = ("memory",)
+    is_safe = True
+
+    def normalised(self, uri: str, storage_options: Mapping[str, Any]) -> str:
+        """Return ``memory://x/t``."""
+        return f"memory://{uri.partition('://')[2].strip('/')}"
+
+    def authority(self, uri: str) -> str:
+        """Return nothing: there is one memory."""
+        return ""
+
+    def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
+        """Return the one file system; options have no effect."""
+        return memory_filesystem()
+
+    def find(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> Iterator[Mapping[str, Any]]:
+        """Yield all files below a folder, from one listing."""
+        yield from filesystem.find(path, detail=True).values()
+
+    def put_if_absent(self, filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
+        """Create the file, or raise `FileExistsError`."""
+        _put(filesystem, path, data)
+
+    def delete_all(self, filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:
+        """Delete files."""
+        for path in paths:
+            if filesystem.exists(path):
+                filesystem.rm_file(path)
+        return {}
+
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+        """Return a stream that becomes a new file."""
+        return _MemoryOutput(filesystem, path)
+
+
+class _MemoryOutput(Output):
+    """Bytes that are put under their name when the output ends."""
+
+    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
+        self._buffer = io.BytesIO()
+        self._filesystem, self._path = filesystem, path
+        super().__init__(self._buffer)
+
+    def _publish(self) -> None:
+        _put(self._filesystem, self._path, self._buffer.getvalue())
+
+    def _abandon(self) -> None:
+        self._buffer.close()
 
 
 @functools.cache
@@ -38,7 +95,7 @@ def memory_filesystem() -> "fsspec.AbstractFileSystem":
     return SharedMemoryFileSystem()
 
 
-def put_in_memory(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
+def _put(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
     """Create `path` with `data`; `FileExistsError` if it exists."""
     from fsspec.implementations.memory import MemoryFile
 

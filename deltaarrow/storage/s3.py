@@ -1,11 +1,20 @@
-"""Listings of S3 that begin at a name, and what to do about S3's refusals."""
+"""S3: listings that begin at a name, and what to do about S3's refusals."""
 
+import errno
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from deltaarrow.errors import StorageError
+from deltaarrow.runtime.optional import require
+from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
+from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
+from deltaarrow.storage.service import Reaching, Service, open_filesystem, remedy_of
+from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["list_s3_objects", "s3_remedy"]
+__all__ = ["S3Service", "list_s3_objects"]
 
 _REMEDIES = {
     "could not connect to the endpoint": "check AWS_ENDPOINT_URL, AWS_REGION and the network",
@@ -23,10 +32,79 @@ _REMEDIES = {
 """A part of what S3 or its client says, in lower case -> what to do."""
 
 
-def s3_remedy(said: str) -> str:
-    """Return the end of a message on a refusal of S3: what to do; empty if that is unknown."""
-    found = next((remedy for part, remedy in _REMEDIES.items() if part in said.lower()), None)
-    return "" if found is None else f"; {found}"
+_NO_LOCK = (
+    "commits to S3 are conditional puts and take no lock in DynamoDB; a writer that commits under the lock"
+    " may overwrite one: let all writers of the table use conditional puts, and leave the option out"
+)
+
+
+class S3Service(Service):
+    """S3 and servers with its interface, by s3fs."""
+
+    schemes = ("s3", "s3a", "s3n")
+    is_safe = None
+
+    def authority(self, uri: str) -> str:
+        """Return nothing: the credentials may reach every bucket."""
+        return ""
+
+    def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
+        """Return s3fs's file system."""
+        require("s3fs")
+        filesystem = open_filesystem("s3", uri, s3fs_options(storage_options))
+        if any(key.lower().endswith("max_retries") for key in storage_options):
+            # s3fs repeats requests too, which would multiply the number that the caller gives.
+            filesystem.retries = 1
+        return filesystem
+
+    def path(self, filesystem: "fsspec.AbstractFileSystem", location: str) -> str:
+        """Return ``bucket/t/f``."""
+        if "?versionId=" in location:
+            # s3fs would cut the name there and read another object.
+            raise StorageError(f"{location!r}: '?versionId=' in a name of S3 is not supported")
+        return super().path(filesystem, location)
+
+    def list_files(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str, start: str
+    ) -> list[dict[str, Any]]:
+        """Return the objects directly in a folder from `start` on."""
+        return list_s3_objects(filesystem, path, start)
+
+    def find(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> Iterator[Mapping[str, Any]]:
+        """Yield all objects below a folder, from one listing."""
+        yield from filesystem.find(path, detail=True).values()
+
+    def read(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> bytes:
+        """Return a whole object, by one request.
+
+        s3fs would first ask for the size, to read a large object by many parallel requests.
+        """
+        data: bytes = filesystem.cat_file(path, max_concurrency=1)
+        return data
+
+    def is_beyond_end(self, error: BaseException) -> bool:
+        """Whether the server refuses the range."""
+        return isinstance(error, OSError) and error.errno == errno.EINVAL
+
+    def put_if_absent(self, filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes) -> None:
+        """Create the object, or raise `FileExistsError`."""
+        put_object_if_absent(filesystem, path, data)
+
+    def delete_all(self, filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:
+        """Delete objects, a thousand with a request."""
+        return delete_objects(filesystem, paths)
+
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+        """Return a stream that becomes a new object."""
+        return S3Output(filesystem, path, reaching)
+
+    def caution(self, storage_options: Mapping[str, Any]) -> str:
+        """Return that there is no lock, if the options ask for one."""
+        return _NO_LOCK if asks_for_lock(storage_options) else ""
+
+    def remedy(self, said: str) -> str:
+        """Return what to do about a refusal."""
+        return remedy_of(_REMEDIES, said)
 
 
 def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start: str) -> list[dict[str, Any]]:

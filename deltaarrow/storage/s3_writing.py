@@ -1,8 +1,7 @@
-"""Writes to S3: conditional puts, the proof that a server honours them, streamed uploads, bulk deletions.
+"""Writes to S3: conditional puts, streamed uploads, bulk deletions.
 
 S3 puts an object only if it is absent when the request says ``If-None-Match: *``. A server that does not
-know the condition ignores it silently, and two writers would overwrite each other's commits. So no server is
-trusted untested: a test object is put twice, and the second put must fail.
+know the condition ignores it silently; `FsspecStore.can_put_if_absent` finds that out.
 """
 
 import contextlib
@@ -17,7 +16,7 @@ from deltaarrow.storage.store import Output
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["S3Output", "delete_objects", "put_object_if_absent", "refuses_second_put"]
+__all__ = ["S3Output", "delete_objects", "put_object_if_absent"]
 
 _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
@@ -53,23 +52,6 @@ def _code(error: BaseException) -> str | None:
     response: Any = getattr(error, "response", None) or getattr(error.__cause__, "response", None) or {}
     code: str | None = response.get("Error", {}).get("Code")
     return code
-
-
-def refuses_second_put(filesystem: "fsspec.AbstractFileSystem", folder: str) -> bool:
-    """Put an object below `folder` twice, and return whether the second put failed as it must.
-
-    The object has a unique name that nobody reads, and is deleted again. If the answer to the first put is
-    lost, the client repeats it, and that repetition fails.
-    """
-    path = f"{folder.rstrip('/')}/_put_if_absent_{uuid.uuid4()}"
-    try:
-        put_object_if_absent(filesystem, path, b"")
-        put_object_if_absent(filesystem, path, b"")
-    except FileExistsError:
-        return True
-    finally:
-        filesystem.rm_file(path)
-    return False
 
 
 def delete_objects(filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:

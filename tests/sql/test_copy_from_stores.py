@@ -8,14 +8,14 @@ import pytest
 
 import deltaarrow
 from deltaarrow.errors import CorruptDataFileError
-from tests.support.stores import s3_options, writable_place
+from tests.support.stores import cloud, s3_options, servers, writable_place
 
-__all__ = ["s3_options", "writable_place"]
+__all__ = ["cloud", "s3_options", "servers", "writable_place"]
 
 
 @pytest.fixture
-def con(writable_place, request, tmp_path):
-    options = request.getfixturevalue("s3_options") if writable_place.store.uri.startswith("s3://") else None
+def con(writable_place, tmp_path):
+    options = writable_place.store.storage_options or None
     with deltaarrow.connect(dialect="spark", storage_options=options) as connection:
         (tmp_path / "lake").mkdir()
         connection.attach(tmp_path / "lake", "lake")

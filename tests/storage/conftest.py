@@ -1,3 +1,3 @@
-from tests.support.stores import place, s3_options, writable_place
+from tests.support.stores import cloud, place, s3_options, servers, writable_place
 
-__all__ = ["place", "s3_options", "writable_place"]
+__all__ = ["cloud", "place", "s3_options", "servers", "writable_place"]

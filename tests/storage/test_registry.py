@@ -1,8 +1,8 @@
 """Locations of tables that users may give."""
 
-import builtins
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,27 +95,21 @@ def test_a_place_in_bytes_is_refused() -> None:
         open_store(Bytes())
 
 
-def _without(monkeypatch, module: str) -> None:
-    real = builtins.__import__
-
-    def absent(name, *args, **kwargs):
-        if name.partition(".")[0] == module:
-            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-
-
-def test_without_s3fs_the_command_that_brings_it_is_named(monkeypatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'deltaarrow\[s3\]'"):
-        open_store("s3://bucket/t")
-
-
-def test_another_library_that_is_missing_is_named(monkeypatch) -> None:
-    _without(monkeypatch, "gcsfs")
-    with pytest.raises(MissingDependencyError, match="gcsfs"):
-        open_store("gs://bucket/t")
+@pytest.mark.parametrize(
+    ("uri", "library", "extra"),
+    [
+        ("s3://bucket/t", "s3fs", "s3"),
+        ("gs://bucket/t", "gcsfs", "gcs"),
+        ("abfss://container@account.dfs.core.windows.net/t", "adlfs", "azure"),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_the_command_that_brings_it(
+    uri, library, extra, monkeypatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, f"{library}.core", raising=False)
+    with pytest.raises(MissingDependencyError, match=rf"{library} .*pip install 'deltaarrow\[{extra}\]'"):
+        open_store(uri)
 
 
 def test_a_library_of_the_system_that_is_missing_is_a_storage_error(monkeypatch) -> None:

@@ -10,7 +10,7 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import DeltaWarning, StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.s3 import list_s3_objects
-from deltaarrow.storage.s3_options import render_s3_options, s3fs_options
+from deltaarrow.storage.s3_options import S3_OPTIONS, s3fs_options
 from tests.support.modules import ROOT
 from tests.support.stores import BUCKET, raw_s3
 
@@ -248,4 +248,4 @@ def test_a_proxy_is_asked(s3_options: dict[str, str]) -> None:
 def test_the_page_on_stores_has_the_options() -> None:
     page = (ROOT / "docs" / "stores.md").read_text()
     between = page.partition("-->\n")[2].partition("\n<!-- end of s3_options -->")[0]
-    assert between == render_s3_options()
+    assert between == S3_OPTIONS.render()

@@ -197,7 +197,7 @@ def test_dots_within_the_root_are_resolved(place: Place) -> None:
     assert place.store.read("a..b/..c") == b"2"
 
 
-@pytest.mark.parametrize("name", ["gs://bucket/f", "file://host/f", "hdfs://host:1/f"])
+@pytest.mark.parametrize("name", ["oss://bucket/f", "file://host/f", "hdfs://host:1/f"])
 def test_a_name_on_another_file_system_is_refused(place: Place, name: str) -> None:
     with pytest.raises(StorageError, match="file system"):
         place.store.read(name)

@@ -1,5 +1,6 @@
 """Every kind of store, with a way to put files into it from outside: the fixture `place`."""
 
+import contextlib
 import faulthandler
 import itertools
 import logging
@@ -13,17 +14,25 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import fsspec
 import pytest
 
 from deltaarrow.storage import Store, open_store
+from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
+from tests.support.object_servers import azurite, fake_gcs_server, versitygw
 
-__all__ = ["Place", "fork", "place", "raw_s3", "s3_options", "writable_place"]
+__all__ = ["Place", "cloud", "fork", "place", "raw_s3", "s3_options", "servers", "writable_place"]
 
 BUCKET = "deltaarrow-tests"
 READ_ONLY = ("other",)
-WRITABLE = ("local", "memory", "s3")
+SERVERS = {"azurite": azurite, "fake-gcs-server": fake_gcs_server, "versitygw": versitygw}
+WRITABLE = (
+    *("local", "memory", "s3", "gs", "azure"),
+    *(pytest.param(server, marks=pytest.mark.slow) for server in SERVERS),
+)
 _numbers = itertools.count()
 
 
@@ -53,6 +62,28 @@ def s3_options() -> Iterator[dict[str, str]]:
     raw_s3(options).makedirs(BUCKET, exist_ok=True)  # the server's buckets outlive it
     yield options
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def cloud() -> Iterator[CloudServer]:
+    """A server of Google and Azure with one bucket."""
+    with cloud_server(BUCKET) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], dict[str, str]]]:
+    """The storage options for a server of others, which runs from its first use on."""
+    started: dict[str, dict[str, str]] = {}
+    with contextlib.ExitStack() as stack:
+
+        def start(name: str) -> dict[str, str]:
+            if name not in started:
+                folder = tmp_path_factory.mktemp(name)
+                started[name] = stack.enter_context(SERVERS[name](folder, BUCKET))
+            return started[name]
+
+        yield start
 
 
 def raw_s3(options: dict[str, str]) -> Any:
@@ -94,8 +125,58 @@ def _place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
             options = request.getfixturevalue("s3_options")
             root = f"{BUCKET}/{number}/t"
             return Place(open_store(f"s3://{root}", options), _put(raw_s3(options), root))
+        case "gs" | "azure":
+            pytest.importorskip("gcsfs" if request.param == "gs" else "adlfs")
+            server = request.getfixturevalue("cloud")
+            is_azure = request.param == "azure"
+            options = server.options_of_azure if is_azure else server.options_of_google
+            return _in_cloud(
+                request.param,
+                number,
+                options,
+                lambda name, data: server.put(f"{BUCKET}/{number}/t/{name}", data),
+            )
+        case "versitygw":
+            options = request.getfixturevalue("servers")(request.param)
+            root = f"{BUCKET}/{number}/t"
+            return Place(open_store(f"s3://{root}", options), _put(raw_s3(options), root))
+        case "azurite":
+            options = request.getfixturevalue("servers")(request.param)
+            return _in_cloud("azure", number, options, _raw_put("azure", f"{BUCKET}/{number}/t", options))
+        case "fake-gcs-server":
+            options = request.getfixturevalue("servers")(request.param)
+            return _in_cloud("gs", number, options, _raw_put("gs", f"{BUCKET}/{number}/t", options))
         case _:
             raise AssertionError(request.param)
+
+
+def _in_cloud(kind: str, number: int, options: dict[str, str], put: Callable[[str, bytes], Any]) -> Place:
+    root = f"{number}/t"
+    location = (
+        f"gs://{BUCKET}/{root}" if kind == "gs" else f"abfss://{BUCKET}@{ACCOUNT}.dfs.core.windows.net/{root}"
+    )
+    return Place(open_store(location, options), put)
+
+
+def _raw_put(kind: str, root: str, options: dict[str, str]) -> Callable[[str, bytes], None]:
+    """A way to put files by requests of Google's or Azure's own."""
+
+    def put_in_google(name: str, data: bytes) -> None:
+        bucket, _, key = f"{root}/{name}".partition("/")
+        place = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={quote(key, safe='')}"
+        request = Request(options["GOOGLE_BASE_URL"] + place, data, method="POST")
+        request.add_header("Content-Type", "application/octet-stream")
+        urlopen(request).close()
+
+    def put_in_azure(name: str, data: bytes) -> None:
+        from azure.storage.blob import BlobServiceClient
+
+        key = {"account_name": ACCOUNT, "account_key": options["AZURE_STORAGE_ACCOUNT_KEY"]}
+        client = BlobServiceClient(options["AZURE_STORAGE_ENDPOINT"], key)
+        container, _, blob = f"{root}/{name}".partition("/")
+        client.get_blob_client(container, blob).upload_blob(data, overwrite=True)
+
+    return put_in_google if kind == "gs" else put_in_azure
 
 
 def _local_put(root: Path) -> Callable[[str, bytes], None]:

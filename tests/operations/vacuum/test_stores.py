@@ -5,11 +5,11 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import StorageError
-from tests.support.stores import Place, place, s3_options, writable_place
+from tests.support.stores import Place, cloud, place, s3_options, servers, writable_place
 from tests.support.tables import TableBuilder
 from tests.support.vacuum import vacuum
 
-__all__ = ["place", "s3_options", "writable_place"]
+__all__ = ["cloud", "place", "s3_options", "servers", "writable_place"]
 
 SETTINGS = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
 LATER = 10_000

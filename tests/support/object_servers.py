@@ -1,0 +1,101 @@
+"""Servers of others with the interfaces of S3, Google and Azure, started on this machine and stopped again.
+
+None comes from pip, so only slow tests use them, and only those that are found on the path. docs/testing.md
+says how to get them.
+"""
+
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+__all__ = ["azurite", "fake_gcs_server", "versitygw"]
+
+_SECONDS = 30
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@contextmanager
+def _running(command: list[str], port: int, log: Path) -> Iterator[None]:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not on the path")
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            deadline = time.monotonic() + _SECONDS
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                    break
+                except OSError:
+                    assert process.poll() is None, log.read_text()
+                    assert time.monotonic() < deadline, log.read_text()
+                    time.sleep(0.1)
+            yield
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def azurite(folder: Path, container: str) -> Iterator[dict[str, str]]:
+    """Run Microsoft's Azurite; gives the storage options."""
+    port = _free_port()
+    command = ["azurite-blob", "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
+    with _running([*command, "--skipApiVersionCheck", "--silent"], port, folder / "azurite.log"):
+        from deltaarrow.storage.azure_options import azure_settings
+
+        emulator = azure_settings({"use_emulator": "true"}, None)
+        options = {
+            "AZURE_STORAGE_ACCOUNT_NAME": emulator.account,
+            "AZURE_STORAGE_ACCOUNT_KEY": dict(emulator.options)["account_key"],
+            "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{port}/{emulator.account}",
+        }
+        from azure.storage.blob import BlobServiceClient
+
+        credential = {"account_name": emulator.account, "account_key": options["AZURE_STORAGE_ACCOUNT_KEY"]}
+        BlobServiceClient(options["AZURE_STORAGE_ENDPOINT"], credential).create_container(container)
+        yield options
+
+
+@contextmanager
+def fake_gcs_server(folder: Path, bucket: str) -> Iterator[dict[str, str]]:
+    """Run fake-gcs-server; gives the storage options."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = ["fake-gcs-server", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
+    command += ["-backend", "memory", "-external-url", url, "-public-host", f"127.0.0.1:{port}"]
+    with _running(command, port, folder / "fake-gcs-server.log"):
+        body = f'{{"name": "{bucket}"}}'.encode()
+        request = urllib.request.Request(f"{url}/storage/v1/b?project=tests", body, method="POST")
+        request.add_header("Content-Type", "application/json")
+        urllib.request.urlopen(request).close()
+        yield {"GOOGLE_BASE_URL": url, "GOOGLE_SKIP_SIGNATURE": "true"}
+
+
+@contextmanager
+def versitygw(folder: Path, bucket: str) -> Iterator[dict[str, str]]:
+    """Run the Versity S3 gateway over a folder; gives the storage options."""
+    port = _free_port()
+    (folder / "root" / bucket).mkdir(parents=True)
+    (folder / "sidecar").mkdir()
+    command = ["versitygw", "--port", f"127.0.0.1:{port}", "--access", "key", "--secret", "secret"]
+    command += ["posix", "--sidecar", str(folder / "sidecar"), str(folder / "root")]
+    with _running(command, port, folder / "versitygw.log"):
+        yield {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ALLOW_HTTP": "true",
+        }
