@@ -66,6 +66,8 @@ class RangeReader:
         end = None if length < 0 else position + length
         with self._reaching():
             data: bytes = self._filesystem.cat_file(self._path, start=position, end=end)
+        if end is not None and len(data) > length:
+            data = data[position:end]  # a web server that knows no ranges sends all
         with self._lock:
             self._next = position + len(data)
         return data
@@ -130,7 +132,10 @@ def _wrapper() -> Any:
         def modified(self, path: str) -> Any:
             milliseconds = modified_ms(self._info_when_opened(path))
             if milliseconds is None:
-                return self._filesystem.modified(path)
+                try:
+                    return self._filesystem.modified(path)
+                except NotImplementedError:
+                    milliseconds = 0  # a web server; what is read there is never replaced
             return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
 
         def glob(self, path: str, **options: Any) -> Any:

@@ -170,6 +170,8 @@ def reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[s
     if filesystem is None:
         return
     protocol = store.uri.partition("://")[0]
+    if protocol in ("http", "https"):
+        raise BeyondDuckDBError("fsspec does not tell DuckDB when the files of a web server were modified")
     ours = _registered.setdefault(connection, {})
     if not connection.filesystem_is_registered(protocol):
         connection.register_filesystem(filesystem)

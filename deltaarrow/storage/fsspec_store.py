@@ -21,6 +21,7 @@ from deltaarrow.errors import DeltaError, DeltaWarning, StorageError
 from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.gcs import GcsService
+from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.memory import MemoryService
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import S3Service
@@ -35,7 +36,7 @@ __all__ = ["FsspecStore", "modified_ms"]
 
 _SERVICES = {
     scheme: service
-    for service in (S3Service(), GcsService(), AzureService(), MemoryService())
+    for service in (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService())
     for scheme in service.schemes
 }
 _READ_ONLY = Service()

@@ -1,0 +1,74 @@
+"""Web servers, which are only read: folders by the links of their pages, times by the headers of files."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.storage.service import Service
+
+if TYPE_CHECKING:
+    import fsspec
+
+__all__ = ["HttpService"]
+
+_ASKERS = 16
+"""Files whose headers are asked for at the same time."""
+
+
+class HttpService(Service):
+    """A web server whose pages of folders link to what is in them, by fsspec."""
+
+    schemes = ("http", "https")
+    reads_ranges = True
+
+    def normalised(self, uri: str, storage_options: Mapping[str, Any]) -> str:
+        """Return the location with its own scheme."""
+        scheme, _, rest = uri.partition("://")
+        return f"{scheme.lower()}://{rest.rstrip('/')}"
+
+    def list_files(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str, start: str
+    ) -> list[dict[str, Any]]:
+        """Return what is directly in a folder, with sizes and times for files from `start` on."""
+        from fsspec.asyn import sync
+
+        prefix = f"{path}/"
+        names = [name.partition("?")[0] for name in filesystem.ls(prefix, detail=False)]
+        names = [name for name in dict.fromkeys(names) if name.startswith(prefix) and name != prefix]
+        folders = [name.rstrip("/") for name in names if name.endswith("/")]
+        files = [name for name in names if not name.endswith("/") and name[len(prefix) :] >= start]
+        if not files:
+            return [{"name": name, "type": "directory"} for name in folders]
+        with ThreadPoolExecutor(min(_ASKERS, len(files))) as pool:
+            found = pool.map(lambda name: sync(filesystem.loop, _headers_of, filesystem, name), files)
+            details = [each for each in found if each is not None]
+        return [*details, *({"name": name, "type": "directory"} for name in folders)]
+
+    def read_range(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str, offset: int, length: int
+    ) -> bytes:
+        """Return `length` bytes from `offset`, also from a server that knows no ranges and sends all."""
+        data = super().read_range(filesystem, path, offset, length)
+        return data if len(data) <= length else data[offset : offset + length]
+
+    def is_beyond_end(self, error: BaseException) -> bool:
+        """Whether the server says that it cannot satisfy the range."""
+        return getattr(error, "status", None) == 416
+
+
+async def _headers_of(filesystem: "fsspec.AbstractFileSystem", name: str) -> dict[str, Any] | None:
+    """Details of a file by its headers; None where it is gone, or has no size."""
+    from email.utils import parsedate_to_datetime
+
+    session = await filesystem.set_session()
+    url = filesystem.encode_url(name)
+    headers = {"Accept-Encoding": "identity"}  # else the size may be that of compressed bytes
+    async with session.head(url, allow_redirects=True, headers=headers) as answer:
+        if answer.status == 404:
+            return None
+        answer.raise_for_status()
+        size, modified = answer.headers.get("Content-Length"), answer.headers.get("Last-Modified")
+    details: dict[str, Any] = {"name": name, "type": "file", "size": int(size or 0)}
+    if modified is not None:
+        details["last_modified"] = parsedate_to_datetime(modified)
+    return details
