@@ -6,11 +6,14 @@ adlfs has too: it makes the conditional puts, and repeats failed requests.
 A table has one location, the one that Spark knows: ``abfss://container@account.dfs.core.windows.net/t``.
 """
 
+import atexit
 import base64
+import contextlib
 import errno
 import functools
 import os
 import uuid
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -283,7 +286,23 @@ class _AzureOutput(PartsOutput):
 @functools.lru_cache(maxsize=64)
 def _filesystem(process: int, settings: AzureSettings) -> "fsspec.AbstractFileSystem":
     """The file system of a process for settings; stores with the same settings share its connections."""
-    return _filesystem_class()(settings=settings, use_listings_cache=False)
+    filesystem: fsspec.AbstractFileSystem = _filesystem_class()(settings=settings, use_listings_cache=False)
+    # adlfs closes its connections when the interpreter ends. In a forked child, which inherits that, it would
+    # wait forever for a thread that the child does not have.
+    for finalizer in [*getattr(weakref.finalize, "_registry", ())]:
+        found = finalizer.peek()
+        if found is not None and found[0] is filesystem:
+            finalizer.detach()
+    atexit.register(_close, process, filesystem)
+    return filesystem
+
+
+def _close(process: int, filesystem: "fsspec.AbstractFileSystem") -> None:
+    from fsspec.asyn import sync
+
+    if os.getpid() == process:
+        with contextlib.suppress(Exception):
+            sync(filesystem.loop, filesystem.service_client.close, timeout=1)
 
 
 @functools.cache

@@ -3,6 +3,8 @@
 import itertools
 import json
 import pickle
+import subprocess
+import sys
 
 import duckdb
 import pyarrow as pa
@@ -403,3 +405,27 @@ def test_stores_with_different_credentials_share_nothing(server) -> None:
     assert first.fsspec_filesystem() is again.fsspec_filesystem()
     assert first.fsspec_filesystem() is not other.fsspec_filesystem()
     assert first.filesystem_key != other.filesystem_key
+
+
+FORKED = """
+import atexit, os, sys
+from deltaarrow.storage import open_store
+from tests.support.cloud_server import cloud_server
+
+with cloud_server("b") as server:
+    options = server.options_of_google if sys.argv[1].startswith("gs") else server.options_of_azure
+    store = open_store(sys.argv[1], options)
+    store.write("f", b"1")
+    child = os.fork()
+    if child == 0:
+        found = store.read("f")
+        atexit._run_exitfuncs()
+        os._exit(0 if found == b"1" else 1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("uri", ["gs://b/t", "az://b/t"])
+def test_a_forked_child_ends(uri) -> None:
+    ended = subprocess.run([sys.executable, "-c", FORKED, uri], capture_output=True, timeout=60, cwd=ROOT)
+    assert ended.returncode == 0, ended.stderr.decode()
