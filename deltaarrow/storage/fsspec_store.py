@@ -12,12 +12,11 @@ import functools
 import os
 import re
 import uuid
-import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted, without_secrets_of
-from deltaarrow.errors import DeltaError, DeltaWarning, StorageError
+from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.gcs import GcsService
@@ -103,16 +102,16 @@ class FsspecStore:
 
         A server that does not know the condition of a put ignores it silently, and two writers would
         overwrite each other's commits. So no server is trusted untested: three small requests test it once
-        per bucket, server and process. Warns with `DeltaWarning` if the options ask for a lock, because a
+        per bucket, server and process. Raises `StorageError` if the options ask for a lock, because a
         writer that takes one may put its commit over another.
         """
         if self._service.is_safe is not None:
             return self._service.is_safe
         key = (os.getpid(), self.filesystem_key, authority_of(self.uri))
         if key not in _proven:
+            if refusal := self._service.refusal(self.storage_options):
+                raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
             try:
-                if caution := self._service.caution(self.storage_options):
-                    warnings.warn(caution, DeltaWarning, stacklevel=2)
                 with self.reaching():
                     _proven[key] = self._refuses_second_put()
             except FileNotFoundError as error:

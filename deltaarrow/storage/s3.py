@@ -33,8 +33,9 @@ _REMEDIES = {
 
 
 _NO_LOCK = (
-    "commits to S3 are conditional puts and take no lock in DynamoDB; a writer that commits under the lock"
-    " may overwrite one: let all writers of the table use conditional puts, and leave the option out"
+    "commits to S3 are conditional puts here and take no lock in DynamoDB, so a writer that commits under the"
+    " lock may overwrite one; let all writers of the table use conditional puts, and leave out the options"
+    " s3_locking_provider and delta_dynamo_table_name"
 )
 
 
@@ -98,7 +99,7 @@ class S3Service(Service):
         """Return a stream that becomes a new object."""
         return S3Output(filesystem, path, reaching)
 
-    def caution(self, storage_options: Mapping[str, Any]) -> str:
+    def refusal(self, storage_options: Mapping[str, Any]) -> str:
         """Return that there is no lock, if the options ask for one."""
         return _NO_LOCK if asks_for_lock(storage_options) else ""
 

@@ -116,7 +116,7 @@ _CLIENT_OPTIONS = (
     Option(("user_agent",), ("config_kwargs", "user_agent"), as_text, "the header of this name"),
 )
 _OF_LOCKS = ("s3_locking_provider", "delta_dynamo_table_name")
-"""Options of writers that commit under a lock in DynamoDB: a writer is warned that there is none."""
+"""Options of writers that commit under a lock in DynamoDB: they are refused where the table is written."""
 
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
@@ -126,7 +126,7 @@ _WITHOUT_EFFECT = {
         ),
         ": commits are conditional puts over HTTP/1.1, without tags",
     ),
-    **dict.fromkeys(_OF_LOCKS, ", and a warning where the table is written: commits take no lock"),
+    **dict.fromkeys(_OF_LOCKS, ", and refused where the table is written: commits take no lock"),
 }
 """How deltalake commits, and what s3fs does anyway: HTTP/1.1, and no tags."""
 

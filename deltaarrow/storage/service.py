@@ -138,8 +138,8 @@ class Service:
         """Return a stream that becomes a new file."""
         raise StorageError("no output")
 
-    def caution(self, storage_options: Mapping[str, Any]) -> str:
-        """Return what a writer with these options is warned of; empty if it is nothing."""
+    def refusal(self, storage_options: Mapping[str, Any]) -> str:
+        """Return why a table with these options cannot be written; empty if it can."""
         return ""
 
     def remedy(self, said: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import DeltaWarning, StorageError
+from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.s3 import list_s3_objects
 from deltaarrow.storage.s3_options import S3_OPTIONS, s3fs_options
@@ -66,11 +66,12 @@ def test_options_for_writers_mean_nothing_to_a_reader() -> None:
 @pytest.mark.parametrize(
     "lock", [{"AWS_S3_LOCKING_PROVIDER": "dynamodb"}, {"DELTA_DYNAMO_TABLE_NAME": "delta_log"}]
 )
-def test_a_writer_that_asks_for_a_lock_is_warned(s3_options, lock) -> None:
+def test_a_writer_that_asks_for_a_lock_is_refused(s3_options, lock) -> None:
     assert options(**lock) == {}
     uri, rows = f"s3://{BUCKET}/lock-{next(iter(lock))}", pa.table({"id": [1]})
-    with pytest.warns(DeltaWarning, match="take no lock in DynamoDB"):
+    with pytest.raises(StorageError, match="take no lock in DynamoDB"):
         write_deltalake(uri, rows, storage_options={**s3_options, **lock})
+    write_deltalake(uri, rows, storage_options=s3_options)
     assert DeltaTable(uri, storage_options={**s3_options, **lock}).count() == 1
 
 
