@@ -2,11 +2,36 @@
 
 A `Namespace` knows the tables that a SQL statement names as ``namespace.table``. `FolderNamespace` is a
 folder whose subfolders are the tables; `FileCatalog` keeps namespaces in one folder, a JSON file a table or
-view.
+view; `UnityCatalog` asks a server.
 """
+
+from typing import TYPE_CHECKING
 
 from deltaarrow.catalogs.file_catalog import FileCatalog
 from deltaarrow.catalogs.folder import FolderNamespace
-from deltaarrow.catalogs.namespace import Namespace, NamespaceCatalog, TableLocation, View, fold
+from deltaarrow.catalogs.namespace import (
+    Namespace,
+    NamespaceCatalog,
+    TableLocation,
+    View,
+    find_table_location,
+    fold,
+)
+from deltaarrow.runtime.lazy import lazy_attributes
 
-__all__ = ["FileCatalog", "FolderNamespace", "Namespace", "NamespaceCatalog", "TableLocation", "View", "fold"]
+if TYPE_CHECKING:
+    from deltaarrow.catalogs.unity import UnityCatalog
+
+__all__ = [
+    "FileCatalog",
+    "FolderNamespace",
+    "Namespace",
+    "NamespaceCatalog",
+    "TableLocation",
+    "UnityCatalog",
+    "View",
+    "find_table_location",
+    "fold",
+]
+
+__getattr__ = lazy_attributes(__name__, {"UnityCatalog": "deltaarrow.catalogs.unity"})

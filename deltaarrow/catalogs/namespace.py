@@ -1,12 +1,14 @@
 """What a catalog is for SQL: namespaces that tell where tables are and new ones go, and that keep views."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from deltaarrow.errors import TableNotFoundError
 from deltaarrow.schema import StructType
+from deltaarrow.storage import Store, open_store
 
-__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "View", "fold"]
+__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "View", "find_table_location", "fold"]
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
@@ -29,11 +31,18 @@ class TableLocation:
         uri: its path or URI.
         storage_options: how to reach it; may hold credentials.
         is_managed: whether the table's files belong to the catalog, so that dropping the name deletes them.
+        opener: opens the store of a table that `uri` and `storage_options` alone do not reach: its catalog
+            lends the credentials, or holds commits of it.
     """
 
     uri: str
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
     is_managed: bool = False
+    opener: Callable[[], Store] | None = field(default=None, repr=False, compare=False)
+
+    def open(self) -> Store:
+        """Return the store of the table, with its catalog if one manages the table."""
+        return open_store(self.uri, self.storage_options) if self.opener is None else self.opener()
 
 
 @dataclass(frozen=True)
@@ -108,3 +117,15 @@ class NamespaceCatalog(Protocol):
 
     def drop_namespace(self, name: str) -> None:
         """Remove an empty namespace. `KeyError` if there is none, `ValueError` if it has tables or views."""
+
+
+def find_table_location(catalog: NamespaceCatalog, parts: Sequence[str]) -> TableLocation:
+    """Return where the table of a name is, ``(namespace, table)``; `TableNotFoundError` if there is none."""
+    namespace = catalog.namespace(parts[0]) if len(parts) == 2 else None
+    found = None if namespace is None else namespace.find(parts[-1])
+    if found is None:
+        raise TableNotFoundError(
+            f"the catalog has no table {'.'.join(parts)}: write namespace.table, with a name that the catalog"
+            " lists"
+        )
+    return found

@@ -31,7 +31,6 @@ from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, Versi
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import open_store
 
 __all__ = ["PLACES", "Catalog", "may_name"]
 
@@ -275,10 +274,7 @@ class Catalog:
         key = schema, location.uri
         with self._lock:
             known = self._opened.get(key)
-            if known is None:
-                table = Snapshot.load(open_store(location.uri, location.storage_options))
-            else:
-                table = known.update()
+            table = Snapshot.load(location.open()) if known is None else known.update()
             if self.changed == table.store.uri:
                 raise UnsupportedFeatureError(
                     f"the transaction has changed {self.changed}, and its changes can be read after COMMIT",

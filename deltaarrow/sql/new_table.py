@@ -40,7 +40,7 @@ class Place:
         """Return where the table of this name is; None if there is none."""
         if self.namespace is not None:
             return self.namespace.find(self.name)
-        return self.new if find_table(_store(self.new)) is not None else None
+        return self.new if find_table(self.new.open()) is not None else None
 
     def ensure_free(self) -> None:
         """Raise `VersionExistsError` if there is a table of this name."""
@@ -87,7 +87,7 @@ class Place:
             return None
         self.ensure_makeable(there, may_create=may_create, may_replace=may_replace)
         location = there or self.new
-        store = _store(location)
+        store = location.open()
         result = build(store, location)
         if there is None:
             self._register(store, location, is_new=result.version == 0)
@@ -177,7 +177,3 @@ def subject_of(*first: str) -> Callable[[Words], TableName | None]:
         return words.table_name()
 
     return subject
-
-
-def _store(location: TableLocation) -> Store:
-    return open_store(location.uri, location.storage_options)

@@ -92,7 +92,7 @@ class Session:
         """Open the table of a name at its newest version. `TableNotFoundError` if there is none."""
         location = self.location(name)
         try:
-            opened = DeltaTable(location.uri, storage_options=_options(location), dialect="spark")
+            opened = DeltaTable(location, dialect="spark")
         except TableNotFoundError as error:
             error.names = name.parts
             raise
@@ -154,7 +154,3 @@ class Session:
     def _view(self, name: TableName) -> View | None:
         catalog = self.connection.catalog
         return None if catalog.is_pinned(name.parts) else catalog.view(name.parts)
-
-
-def _options(location: TableLocation) -> dict[str, Any] | None:
-    return None if location.storage_options is None else dict(location.storage_options)

@@ -18,7 +18,7 @@ import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 import deltaarrow.verify as verification
 from deltaarrow.display.redaction import redacted
-from deltaarrow.log import Catalog, CatalogStore, read_commit_infos
+from deltaarrow.log import Catalog, read_commit_infos
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
@@ -48,6 +48,7 @@ from deltaarrow.table.describe import (
     list_partitions,
 )
 from deltaarrow.table.old_arguments import tells_old_arguments
+from deltaarrow.table.opening import open_table_store
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as pads
     import pyarrow.fs
 
+    from deltaarrow.catalogs import NamespaceCatalog, TableLocation
     from deltaarrow.engines import ChangeDataset, DeltaDataset
     from deltaarrow.expressions import Filters
     from deltaarrow.operations import (
@@ -96,7 +98,8 @@ class DeltaTable(TellingTableNames):
     """A Delta table at one version.
 
     Args:
-        table_uri: the folder of the table: a local path or a URI with a scheme of fsspec.
+        table_uri: the folder of the table: a local path or a URI with a scheme of fsspec; or its
+            `TableLocation`; or its name, as ``shop.orders``, with a catalog of names.
         version: the version to open, or a point in time (see `load_as_version`); the newest version if None.
         storage_options: credentials and endpoints of the store, under fsspec's names; S3 also accepts the
             names of ``deltalake``. A pickled table contains them, secrets included.
@@ -105,7 +108,8 @@ class DeltaTable(TellingTableNames):
         log_buffer_size: the same.
         skip_stats: the same.
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
-            `RatifiedCommits`.
+            `RatifiedCommits`; or a catalog of names, such as `UnityCatalog` and `FileCatalog`, in which the
+            table is found.
         dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
             ``deltalake``, in which ``"x"`` is a column, for scripts written for that package; that of
             `set_default_dialect` if None.
@@ -129,14 +133,14 @@ class DeltaTable(TellingTableNames):
 
     def __init__(
         self,
-        table_uri: str | os.PathLike[str],
+        table_uri: "str | os.PathLike[str] | TableLocation",
         version: SupportsIndex | str | date | None = None,
         storage_options: Mapping[str, str] | None = None,
         without_files: bool = False,
         log_buffer_size: int | None = None,
         skip_stats: bool = False,
         *,
-        catalog: Catalog | None = None,
+        catalog: "Catalog | NamespaceCatalog | None" = None,
         dialect: str | None = None,
     ) -> None:
         chosen = default_dialect() if dialect is None else dialect
@@ -148,8 +152,7 @@ class DeltaTable(TellingTableNames):
         }
         for name in [each for each, is_given in ignored.items() if is_given]:
             warnings.warn(f"the argument {name} is ignored; leave it out", DeprecationWarning, stacklevel=2)
-        store = open_store(table_uri, storage_options)
-        self._store = store if catalog is None else CatalogStore(store, catalog)
+        self._store = open_table_store(table_uri, storage_options, catalog)
         if version is None:
             self._snapshot = Snapshot.load(self._store)
         else:

@@ -18,8 +18,7 @@ from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.copying import parse_copy_into
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.rows import CopyFrom, CopyInto, CopyOut, CopyTo, Insert
-from deltaarrow.storage import open_store
-from deltaarrow.table import write_deltalake
+from deltaarrow.table import DeltaTable, write_deltalake
 
 if TYPE_CHECKING:
     from deltaarrow.catalogs import Namespace
@@ -34,7 +33,7 @@ def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
     location, namespace = _place(session, statement)
     rows = QueryRows(session, statement.query)
     written = write_deltalake(
-        location.uri,
+        location.uri if location.opener is None else DeltaTable(location),
         rows.reader(),
         mode=statement.mode,
         partition_by=statement.partition_by,
@@ -73,7 +72,7 @@ def _copy_from(session: "Session", statement: CopyFrom) -> "pa.Table | str":
 
 def _plan_copy_to(session: "Session", statement: CopyTo) -> StatementPlan:
     location, _ = _place(session, statement)
-    there = find_table(open_store(location.uri, location.storage_options))
+    there = find_table(location.open())
     place = redacted(location.uri)
     if there is not None and statement.mode == "error":
         raise VersionExistsError(f"there is a table at {place}: say MODE append or MODE overwrite")

@@ -46,7 +46,7 @@ from deltaarrow.sql.statements.definition import (
     DropTable,
     TableClauses,
 )
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import Store
 from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:
@@ -141,9 +141,8 @@ def _with_defaults(session: "Session", table: NewTable) -> NewTable:
 
 def _replaced(location: TableLocation) -> DeltaTable | None:
     """The table that is to be replaced, whose query reads the same version; None if there is none."""
-    options = None if location.storage_options is None else dict(location.storage_options)
     try:
-        return DeltaTable(location.uri, storage_options=options, dialect="spark")
+        return DeltaTable(location, dialect="spark")
     except TableNotFoundError:
         return None
 
@@ -279,7 +278,7 @@ def _drop_table(session: "Session", statement: DropTable) -> pa.Table:
             feature="DROP TABLE",
         )
     if there.is_managed:
-        store = open_store(there.uri, there.storage_options)
+        store = there.open()
         if _has_log(store):
             drop_table(store)
     place.namespace.remove(place.name)

@@ -1,0 +1,51 @@
+"""A store whose credentials a catalog lends for a time, and renews."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from deltaarrow.storage import FsspecStore
+
+if TYPE_CHECKING:
+    import fsspec
+
+__all__ = ["Lender", "LentStore"]
+
+
+class Lender(Protocol):
+    """Lends the credentials of a table. Its pickle holds none of them."""
+
+    def storage_options(self) -> Mapping[str, Any]:
+        """Return storage options that are valid for a while; the same object until they are renewed."""
+
+
+class LentStore(FsspecStore):
+    """A folder of an object store that is reached with lent credentials.
+
+    It pickles without the credentials; the lender is asked again where the pickle is loaded.
+    """
+
+    def __init__(self, uri: str, lender: Lender) -> None:
+        self._lender = lender
+        self._lent = lender.storage_options()
+        super().__init__(uri, self._lent)
+
+    def __repr__(self) -> str:
+        return f"LentStore({self.uri!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LentStore) and (other.uri, other._lender) == (self.uri, self._lender)
+
+    def __hash__(self) -> int:
+        return hash(self.uri)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LentStore, (self.uri, self._lender)
+
+    def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
+        """Return the file system of this process, with credentials that are still valid."""
+        lent = self._lender.storage_options()
+        if lent is not self._lent:
+            self.storage_options = dict(lent)
+            self._opened = self._open()
+            self._lent = lent
+        return super().fsspec_filesystem()

@@ -1,0 +1,209 @@
+"""Requests to a Unity Catalog server: JSON by HTTP, with retries, and errors that say what to do."""
+
+import http.client
+import json
+import os
+import random
+import re
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from typing import Any, Never
+
+from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, UnsupportedFeatureError
+
+__all__ = ["TOKEN_VARIABLE", "UnityClient"]
+
+TOKEN_VARIABLE = "UNITY_CATALOG_TOKEN"
+"""The environment variable of the token."""
+
+_ROOT = "/api/2.1/unity-catalog"
+_ATTEMPTS = 5
+_LONGEST_WAIT_S = 10.0
+_MOST_BYTES = 256 << 20
+_TRANSIENT = (429, 502, 503, 504)
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
+_LONGEST_MESSAGE = 300
+
+
+class UnityClient:
+    """Reads from one server.
+
+    Args:
+        url: the address of the server, without a path of its API.
+        token: a token, a function that returns one, or None for that of the environment, if any.
+        timeout: seconds to wait for the server.
+        retry_delay: seconds before the second attempt; each further wait is twice as long.
+
+    The client pickles without a token that was given as text. Raises `ValueError` for an address or a token
+    that cannot be one.
+    """
+
+    def __init__(
+        self, url: str, token: str | Callable[[], str] | None, timeout: float, retry_delay: float
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError(f"{redacted(url)!r} is no address of a server; write https://host")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError(f"the address {redacted(url)!r} has a user or a password; give a token instead")
+        self.url = url.rstrip("/").removesuffix(_ROOT)
+        self.timeout = timeout
+        self.retry_delay = retry_delay
+        self._token = _checked(token) if isinstance(token, str) else token
+        self._is_token_lost = False
+
+    def __repr__(self) -> str:
+        return f"UnityClient({self.url!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the text of a token out."""
+        is_lost = self._is_token_lost or isinstance(self._token, str)
+        return {
+            **vars(self),
+            "_token": None if isinstance(self._token, str) else self._token,
+            "_is_token_lost": is_lost,
+        }
+
+    def get(self, path: tuple[str, ...], query: Mapping[str, str], subject: str) -> dict[str, Any]:
+        """Return the JSON object at a path.
+
+        Args:
+            path: the names of the path below the root of the API, not encoded.
+            query: the parameters.
+            subject: what is asked for, for errors.
+
+        Raises:
+            TableNotFoundError: the server has no such table, schema or catalog.
+            UnsupportedFeatureError: the server has the table in a form that its API for Delta does not serve.
+            StorageError: the server refuses, cannot be reached, or sends no JSON object.
+        """
+        text = "/".join(urllib.parse.quote(each, safe="") for each in path)
+        url = f"{self.url}{_ROOT}/{text}"
+        if query:
+            url += f"?{urllib.parse.urlencode(query)}"
+        token = self._current_token(subject)
+        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        request = urllib.request.Request(url, headers=headers)
+        for attempt in range(_ATTEMPTS):
+            is_last = attempt == _ATTEMPTS - 1
+            after: str | None = None
+            try:
+                with _opener().open(request, timeout=self.timeout) as answer:
+                    return _parsed(answer.read(_MOST_BYTES + 1), subject)
+            except urllib.error.HTTPError as error:
+                with error:
+                    if error.code not in _TRANSIENT or is_last:
+                        self._refuse(error, subject, token)
+                    after = error.headers.get("Retry-After")
+            except (OSError, http.client.HTTPException) as error:
+                if is_last:
+                    reason = getattr(error, "reason", error)
+                    raise StorageError(
+                        f"cannot reach the catalog at {self.url} for {subject}:"
+                        f" {_clean(str(reason) or type(reason).__name__, token)}"
+                    ) from None
+            time.sleep(self._wait(attempt, after))
+        raise AssertionError("the last attempt returns or raises")
+
+    def _wait(self, attempt: int, after: str | None) -> float:
+        """Seconds before the next attempt; the server's own wish counts if it is a number of seconds."""
+        if after is not None and after.isascii() and after.isdecimal():
+            return min(float(after), _LONGEST_WAIT_S)
+        delay: float = min(self.retry_delay * 2**attempt, _LONGEST_WAIT_S)
+        return delay * random.uniform(0.5, 1.0)
+
+    def _current_token(self, subject: str) -> str | None:
+        if callable(self._token):
+            return _checked(self._token())
+        token = self._token or os.environ.get(TOKEN_VARIABLE)
+        if not token and self._is_token_lost:
+            raise StorageError(
+                f"the token of the catalog at {self.url} is needed for {subject}, and it does not travel to"
+                f" other processes: set {TOKEN_VARIABLE} there, or give UnityCatalog a function for the token"
+            )
+        return _checked(token) if token else None
+
+    def _refuse(self, error: urllib.error.HTTPError, subject: str, token: str | None) -> Never:
+        """Raise what an answer of the server means."""
+        kind, message = _told(error)
+        told = _clean(f"{kind}: {message}".strip(": "), token)
+        about = f"the catalog at {self.url}, asked for {subject}, answers {error.code}" + (
+            f" ({told})" if told else ""
+        )
+        found: DeltaError
+        if error.code == 401:
+            found = StorageError(
+                f"{about}: give UnityCatalog a token that is valid there, or set {TOKEN_VARIABLE}"
+            )
+        elif error.code == 403:
+            found = StorageError(
+                f"{about}: the token may not read it; ask for SELECT on the table, and USE of its schema and"
+                " catalog"
+            )
+        elif error.code == 404:
+            found = TableNotFoundError(f"{about}: check the names of the catalog, the schema and the table")
+        elif kind.startswith("UnsupportedTableFormat"):
+            found = UnsupportedFeatureError(
+                f"{about}: it is no Delta table that the catalog manages; open a Delta table by its location",
+                feature="Unity Catalog",
+            )
+        elif 300 <= error.code < 400:
+            found = StorageError(f"{about}: redirections are not followed; give the address that it leads to")
+        else:
+            found = StorageError(about)
+        raise found from None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection, which would carry the token to another server."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_NoRedirect)
+
+
+def _checked(token: object) -> str:
+    if not isinstance(token, str) or _TOKEN.fullmatch(token) is None:
+        raise ValueError("the token of the catalog must be a text of printable ASCII characters, no blanks")
+    return token
+
+
+def _parsed(data: bytes, subject: str) -> dict[str, Any]:
+    if len(data) > _MOST_BYTES:
+        raise StorageError(f"the catalog's answer about {subject} is longer than {_MOST_BYTES} bytes")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise StorageError(f"the catalog's answer about {subject} is no JSON object; check its address")
+    return found
+
+
+def _told(error: urllib.error.HTTPError) -> tuple[str, str]:
+    """The type and the message in the body of an error; empty where it has none."""
+    try:
+        body = json.loads(error.read(1 << 20))
+    except (ValueError, RecursionError, OSError, http.client.HTTPException):
+        return "", ""
+    found = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(found, dict):
+        return "", ""
+    kind, message = found.get("type"), found.get("message")
+    return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""
+
+
+def _clean(text: str, token: str | None) -> str:
+    """A text of the server on one line, short, and without the token."""
+    if token:
+        text = text.replace(token, "***")
+    text = _UNPRINTABLE.sub(" ", text).strip()
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
