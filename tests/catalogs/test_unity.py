@@ -2,6 +2,7 @@
 
 import pickle
 import traceback
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,10 @@ from deltaarrow.errors import (
     VersionNotFoundError,
 )
 from tests.support.managed_table import ManagedTable
+from tests.support.stores import BUCKET, raw_s3, s3_options
 from tests.support.unity_server import TOKEN, unity_server
+
+__all__ = ["s3_options"]
 
 pytestmark = pytest.mark.feature("catalogManaged")
 
@@ -245,13 +249,13 @@ def test_unknown_names_are_not_found(catalog):
 # --- credentials and secrets -----------------------------------------------------------------------
 
 
-def lent(unity, expires, key=KEY, prefix="s3://bucket/orders"):
+def lent(unity, expires, key=KEY, *, prefix=None, place="s3://bucket/orders"):
     config = {"s3.access-key-id": "id", "s3.secret-access-key": key, "s3.session-token": f"{key}-session"}
     unity.credentials = [
         {"prefix": "s3://bucket", "expiration-time-ms": expires, "config": {"azure.sas-token": "wrong"}},
-        {"prefix": prefix, "expiration-time-ms": expires, "config": config},
+        {"prefix": prefix or place, "expiration-time-ms": expires, "config": config},
     ]
-    unity.extra["shop.orders"] = {"metadata": {"location": "s3://bucket/orders"}}
+    unity.extra["shop.orders"] = {"metadata": {"location": place}}
 
 
 def test_credentials_are_renewed_before_they_expire(unity):
@@ -324,6 +328,36 @@ def test_a_token_comes_from_the_environment_or_a_function(unity, monkeypatch):
     assert arrived.namespaces() == UnityCatalog(unity.url, "main").namespaces() == ["home", "shop"]
     monkeypatch.delenv("UNITY_CATALOG_TOKEN")
     assert UnityCatalog(unity.url, "main", lambda: TOKEN).namespaces() == ["home", "shop"]
+
+
+def test_a_table_in_an_object_store_is_read_across_a_renewal_and_tells_no_secret(
+    unity, orders, s3_options, monkeypatch
+):
+    raw = raw_s3(s3_options)
+    root = Path(orders.path)
+    for file in root.rglob("*"):
+        if file.is_file():
+            raw.pipe_file(f"{BUCKET}/unity/{file.relative_to(root)}", file.read_bytes())
+    now = [1_000_000]
+    reach = {name: text for name, text in s3_options.items() if "KEY" not in name}
+    catalog = UnityCatalog(unity.url, "main", TOKEN, storage_options=reach, clock=lambda: now[0])
+    lent(unity, now[0] + 3_600_000, place=f"s3://{BUCKET}/unity")
+    table = DeltaTable("shop.orders", catalog=catalog)
+    with connect(catalog=catalog) as lake:
+        assert lake.sql("SELECT sum(id) FROM shop.orders").fetchall() == [(6,)]
+        plans = f"{lake.sql('EXPLAIN FROM shop.orders').fetchall()} {lake.explain('FROM shop.orders')}"
+        lent(unity, now[0] + 7_200_000, "second", place=f"s3://{BUCKET}/unity")
+        now[0] += 3_400_000
+        assert lake.sql("SELECT sum(id) FROM shop.orders").fetchall() == [(6,)]
+    assert ids(table) == [0, 1, 2, 3]
+    lent(unity, 1 << 60, place=f"s3://{BUCKET}/unity")
+    known = UnityCatalog(unity.url, "main", TOKEN, storage_options=reach)
+    dumped = pickle.dumps(DeltaTable("shop.orders", catalog=known))
+    monkeypatch.setenv("UNITY_CATALOG_TOKEN", TOKEN)
+    assert ids(pickle.loads(dumped)) == [0, 1, 2, 3]
+    for secret in (TOKEN, KEY, "second"):
+        assert secret not in plans
+        assert secret.encode() not in dumped
 
 
 def test_a_pickled_table_asks_for_credentials_where_it_arrives(catalog, unity, monkeypatch):
