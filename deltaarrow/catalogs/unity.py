@@ -12,7 +12,6 @@ Whatever the server sends is checked before use: a place has the scheme of a kno
 name of a staged file of its version.
 """
 
-import importlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Never, TypeGuard
@@ -21,13 +20,7 @@ from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.catalogs.namespace import TableLocation, View, fold
 from deltaarrow.catalogs.unity_client import UnityClient
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import (
-    CorruptLogError,
-    MissingDependencyError,
-    StorageError,
-    TableNotFoundError,
-    UnsupportedFeatureError,
-)
+from deltaarrow.errors import CorruptLogError, StorageError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.log import CatalogStore, RatifiedCommit, RatifiedCommits
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.storage import Store, open_store
@@ -382,19 +375,8 @@ def store_credentials(uri: str, config: Mapping[str, object], subject: str) -> d
     if scheme in ("abfs", "abfss") and "azure.sas-token" in texts:
         return {"sas_token": texts["azure.sas-token"]}
     if scheme == "gs" and "gcs.oauth-token" in texts:
-        return {"token": _google_credentials(texts["gcs.oauth-token"])}
+        return {"bearer_token": texts["gcs.oauth-token"]}
     raise StorageError(f"the catalog lends no credentials for {scheme}:// that are understood, for {subject}")
-
-
-def _google_credentials(token: str) -> object:
-    # gcsfs takes a text for the name of a file, which its errors would show.
-    try:
-        module = importlib.import_module("google.oauth2.credentials")
-    except ImportError:
-        raise MissingDependencyError(
-            "gs:// needs a library that is not installed; run: pip install gcsfs"
-        ) from None
-    return module.Credentials(token)
 
 
 def _refuse(what: str) -> Never:

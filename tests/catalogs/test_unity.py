@@ -298,6 +298,7 @@ def test_secrets_are_in_no_text_and_no_pickle(catalog, unity):
     ("uri", "config", "options"),
     [
         ("abfss://box@account.dfs.core.windows.net/t", {"azure.sas-token": "s"}, {"sas_token": "s"}),
+        ("gs://b/t", {"gcs.oauth-token": "o", "azure.sas-token": "s"}, {"bearer_token": "o"}),
         (
             "s3a://b/t",
             {"s3.access-key-id": "i", "s3.secret-access-key": "k"},
