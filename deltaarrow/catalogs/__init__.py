@@ -7,8 +7,6 @@ view; `UnityCatalog` asks a server.
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.catalogs.file_catalog import FileCatalog
-from deltaarrow.catalogs.folder import FolderNamespace
 from deltaarrow.catalogs.namespace import (
     Namespace,
     NamespaceCatalog,
@@ -20,6 +18,8 @@ from deltaarrow.catalogs.namespace import (
 from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from deltaarrow.catalogs.file_catalog import FileCatalog
+    from deltaarrow.catalogs.folder import FolderNamespace
     from deltaarrow.catalogs.unity import UnityCatalog
 
 __all__ = [
@@ -34,4 +34,11 @@ __all__ = [
     "fold",
 ]
 
-__getattr__ = lazy_attributes(__name__, {"UnityCatalog": "deltaarrow.catalogs.unity"})
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "FileCatalog": "deltaarrow.catalogs.file_catalog",
+        "FolderNamespace": "deltaarrow.catalogs.folder",
+        "UnityCatalog": "deltaarrow.catalogs.unity",
+    },
+)
