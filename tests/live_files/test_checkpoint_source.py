@@ -117,7 +117,7 @@ def of_one_table(snapshot, condition):
     return sorted(kept.column("path").to_pylist())
 
 
-@pytest.mark.parametrize("stats", ["json", "struct", "both"])
+@pytest.mark.parametrize("stats", ["json", "struct", pytest.param("both", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind["kind"])
 def test_the_files_are_those_of_one_table(tmp_path, kind, stats, reads):
     table_of(tmp_path, kind, stats)

@@ -122,7 +122,9 @@ def test_old_and_new_files_are_read_as_the_new_type(spark, widened):
         assert_same_rows(read(widened, 1), before)
 
 
-@pytest.mark.parametrize("widened", ["column", "partition"], indirect=True)
+@pytest.mark.parametrize(
+    "widened", ["column", pytest.param("partition", marks=pytest.mark.slow)], indirect=True
+)
 def test_filters_skip_by_values_of_the_old_type(widened):
     table = da.DeltaTable(widened)
     rows = table.to_pyarrow_table()

@@ -190,6 +190,7 @@ def test_an_inventory_lists_what_spark_lists(spark, tmp_path):
     assert vacuum(path, 0, inventory=rows) == sorted(theirs - {"d"}) == ["x", "x y", "x%2525"]
 
 
+@pytest.mark.slow
 def test_spark_reads_every_version_within_the_retention(spark, tmp_path):
     name = history(spark, tmp_path)
     properties = "'delta.deletedFileRetentionDuration' = 'interval 2 hours'"

@@ -96,11 +96,12 @@ def test_filters_of_other_columns(table):
     assert found == FOUND
 
 
+@pytest.mark.slow
 def test_change_data_feed(plain):
     assert {text: ids(plain.load_cdf(predicate=text).read_all()) for text in FOUND} == FOUND
 
 
-@BOTH_SLOWLY
+@pytest.mark.slow
 def test_spark_source(table):
     assert {text: read_by_spark_source(table, text) for text in FOUND} == FOUND
 

@@ -8,7 +8,7 @@ import pytest
 
 import deltaarrow
 from deltaarrow.errors import CorruptDataFileError
-from tests.support.stores import cloud, s3_options, servers, writable_place
+from tests.support.stores import FEW_WRITABLE, cloud, s3_options, servers, writable_place
 
 __all__ = ["cloud", "s3_options", "servers", "writable_place"]
 
@@ -29,6 +29,7 @@ def parquet(rows):
     return target.getvalue()
 
 
+@FEW_WRITABLE
 def test_files_of_a_store_are_copied_once(con, writable_place):
     place = writable_place
     place.put("a.csv", b"id,s\n1,x\n")

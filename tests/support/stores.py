@@ -24,7 +24,17 @@ from deltaarrow.storage import Store, open_store
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
 from tests.support.object_servers import azurite, fake_gcs_server, versitygw
 
-__all__ = ["Place", "cloud", "fork", "place", "raw_s3", "s3_options", "servers", "writable_place"]
+__all__ = [
+    "FEW_WRITABLE",
+    "Place",
+    "cloud",
+    "fork",
+    "place",
+    "raw_s3",
+    "s3_options",
+    "servers",
+    "writable_place",
+]
 
 BUCKET = "deltaarrow-tests"
 READ_ONLY = ("other",)
@@ -33,6 +43,17 @@ WRITABLE = (
     *("local", "memory", "s3", "gs", "azure"),
     *(pytest.param(server, marks=pytest.mark.slow) for server in SERVERS),
 )
+FEW_WRITABLE = pytest.mark.parametrize(
+    "writable_place",
+    [
+        "local",
+        "memory",
+        "s3",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ("gs", "azure", *SERVERS)),
+    ],
+    indirect=True,
+)
+"""For a test that takes seconds and asks nothing of a store that the tests of stores do not."""
 _numbers = itertools.count()
 
 

@@ -12,7 +12,11 @@ CALLS = 20
 BYTES_A_CALL = 8_000
 
 
-@pytest.mark.parametrize("configuration", [{}, {"delta.enableDeletionVectors": "true"}], ids=str)
+@pytest.mark.parametrize(
+    "configuration",
+    [pytest.param({}, marks=pytest.mark.slow), {"delta.enableDeletionVectors": "true"}],
+    ids=str,
+)
 def test_deletions_keep_no_objects_and_next_to_no_memory(tmp_path, configuration):
     write_deltalake(tmp_path, pa.table({"id": range(200)}), configuration=configuration)
 

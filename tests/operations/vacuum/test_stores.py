@@ -5,7 +5,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import StorageError
-from tests.support.stores import Place, cloud, place, s3_options, servers, writable_place
+from tests.support.stores import FEW_WRITABLE, Place, cloud, place, s3_options, servers, writable_place
 from tests.support.tables import TableBuilder
 from tests.support.vacuum import vacuum
 
@@ -31,6 +31,7 @@ def table_in(place: Place) -> DeltaTable:
     return table
 
 
+@FEW_WRITABLE
 @pytest.mark.parametrize("way", [{"full": True}, {"lite": True}, {}])
 def test_what_goes_and_what_stays(writable_place: Place, way) -> None:
     table = table_in(writable_place)
