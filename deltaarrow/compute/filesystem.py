@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.runtime.fork_safety import Lock
-from deltaarrow.storage.fsspec_store import modified_ms
+from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     import fsspec
@@ -26,6 +26,7 @@ __all__ = ["RangeReader", "filesystem_for_duckdb"]
 
 _REMEMBERED = 1024
 _PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "mv", "rm", "rm_file", "touch")
+_lazily = lazy_attributes(__name__, {"modified_ms": "deltaarrow.storage.fsspec_store"})
 
 
 class RangeReader:
@@ -130,7 +131,7 @@ def _wrapper() -> Any:
             return self._info_when_opened(path)["size"]
 
         def modified(self, path: str) -> Any:
-            milliseconds = modified_ms(self._info_when_opened(path))
+            milliseconds = _lazily("modified_ms")(self._info_when_opened(path))
             if milliseconds is None:
                 try:
                     return self._filesystem.modified(path)

@@ -1,12 +1,17 @@
 """Storage: files by name in the places that hold tables, and the spelling of file names in the log."""
 
+from typing import TYPE_CHECKING
+
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.data_filesystem import with_data_filesystem
 from deltaarrow.storage.failures import system_failure
-from deltaarrow.storage.fsspec_store import FsspecStore
 from deltaarrow.storage.local import LocalStore, is_temporary_name
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, Store
+
+if TYPE_CHECKING:
+    from deltaarrow.storage.fsspec_store import FsspecStore
 
 __all__ = [
     "FileEntry",
@@ -24,3 +29,5 @@ __all__ = [
     "system_failure",
     "with_data_filesystem",
 ]
+
+__getattr__ = lazy_attributes(__name__, {"FsspecStore": "deltaarrow.storage.fsspec_store"})

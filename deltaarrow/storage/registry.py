@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage.fsspec_store import FsspecStore
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.local import LocalStore
 from deltaarrow.storage.paths import decode_path, scheme_of
 from deltaarrow.storage.store import Store
 
 __all__ = ["open_store"]
+
+_lazily = lazy_attributes(__name__, {"FsspecStore": "deltaarrow.storage.fsspec_store"})
+"""What a local table does without."""
 
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
@@ -48,7 +51,8 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
         return LocalStore(path, storage_options)
     if scheme_of(text) is None and "::" not in text.partition("://")[0]:
         return LocalStore(_at_home(text) if text.startswith("~/") else text, storage_options)
-    return FsspecStore(text, storage_options)
+    store: Store = _lazily("FsspecStore")(text, storage_options)
+    return store
 
 
 def _at_home(text: str) -> str:
