@@ -27,7 +27,9 @@ from deltaarrow.storage.service import (
     Service,
     authority_of,
     delete_each,
+    prefix_of,
     remedy_of,
+    split_path,
 )
 from deltaarrow.storage.store import Output
 
@@ -102,7 +104,7 @@ class AzureService(Service):
 
     def info(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> dict[str, Any]:
         """Return the details of a blob, by one request."""
-        container, key = _parts(path)
+        container, key = split_path(path)
         if not key:
             raise FileNotFoundError(path)
         return _details(container, _call(filesystem, path, "get_blob_properties"))
@@ -167,11 +169,6 @@ def _path_of(location: str) -> str:
     return f"{authority.partition('@')[0]}{slash}{path}"
 
 
-def _parts(path: str) -> tuple[str, str]:
-    container, _, key = path.partition("/")
-    return container, key
-
-
 def _run(filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any, **options: Any) -> Any:
     """What a coroutine returns, on the loop of the file system, with Azure's answers as Python's errors."""
     from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
@@ -194,7 +191,7 @@ _EXISTS = ("BlobAlreadyExists", "BLOB_ALREADY_EXISTS", "ConditionNotMet", "CONDI
 
 
 def _blob(filesystem: "fsspec.AbstractFileSystem", path: str) -> Any:
-    return filesystem.service_client.get_blob_client(*_parts(path))
+    return filesystem.service_client.get_blob_client(*split_path(path))
 
 
 def _call(
@@ -210,8 +207,8 @@ async def _download(filesystem: "fsspec.AbstractFileSystem", path: str, **span: 
 
 
 async def _delete(filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> list[int]:
-    client = filesystem.service_client.get_container_client(_parts(paths[0])[0])
-    keys = [_parts(path)[1] for path in paths]
+    client = filesystem.service_client.get_container_client(split_path(paths[0])[0])
+    keys = [split_path(path)[1] for path in paths]
     answers = await client.delete_blobs(*keys, raise_on_any_failure=False, delete_snapshots="include")
     return [answer.status_code async for answer in answers]
 
@@ -231,9 +228,9 @@ def _blobs(filesystem: "fsspec.AbstractFileSystem", path: str, method: str) -> I
     """The blobs below a folder, a page at a time."""
     from azure.storage.blob.aio import BlobPrefix
 
-    container, key = _parts(path)
+    container, key = split_path(path)
     client = filesystem.service_client.get_container_client(container)
-    prefix = f"{key.rstrip('/')}/" if key else ""
+    prefix = prefix_of(key)
     # Folders of accounts that have them are blobs whose metadata say so.
     pages = getattr(client, method)(name_starts_with=prefix, include=["metadata"]).by_page()
 
@@ -329,7 +326,7 @@ def _filesystem_class() -> Any:
 
         def split_path(self, path: str, *arguments: Any, **options: Any) -> tuple[str, str, None]:
             """Return container and name: adlfs would cut a name at ``?versionid=``."""
-            return *_parts(_path_of(path)), None
+            return *split_path(_path_of(path)), None
 
         def do_connect(self) -> None:
             self.account_url = self._settings.url

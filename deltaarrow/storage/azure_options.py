@@ -7,6 +7,8 @@ from typing import Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage.option_table import (
+    BACKOFF,
+    HTTP2,
     Option,
     OptionTable,
     as_count,
@@ -105,15 +107,8 @@ _HTTP2 = "Microsoft's client speaks HTTP/1.1 only"
 _FABRIC = "the token of a notebook in Fabric is given as token"
 _ENVIRONMENT = "set IDENTITY_ENDPOINT in the environment instead"
 _REFUSED = {
-    "http2_only": _HTTP2,
-    "http2_keep_alive_interval": _HTTP2,
-    "http2_keep_alive_timeout": _HTTP2,
-    "http2_keep_alive_while_idle": _HTTP2,
-    "http2_max_frame_size": _HTTP2,
-    "backoff_config.init_backoff": "give max_retries",
-    "backoff_config.max_backoff": "give max_retries",
-    "backoff_config.base": "give max_retries",
-    "retry_timeout": "give max_retries",
+    **dict.fromkeys(HTTP2, _HTTP2),
+    **dict.fromkeys(BACKOFF, "give max_retries"),
     "container_name": "the URI names the container",
     "credential_type": "give the options of one kind of credentials",
     "default_content_type": "blobs are written as application/octet-stream",

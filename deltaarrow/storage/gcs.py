@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.gcs_options import gcsfs_options
-from deltaarrow.storage.service import PartsOutput, Reaching, RequestBody, Service, delete_each, remedy_of
+from deltaarrow.storage.service import (
+    PartsOutput,
+    Reaching,
+    RequestBody,
+    Service,
+    delete_each,
+    prefix_of,
+    remedy_of,
+    split_path,
+)
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -65,7 +74,7 @@ class GcsService(Service):
 
     def info(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> dict[str, Any]:
         """Return the details of an object, by one request."""
-        bucket, key = _parts(path)
+        bucket, key = split_path(path)
         if not key:
             raise FileNotFoundError(path)
         found = filesystem.call("GET", "b/{}/o/{}", bucket, key, json_out=True, fields=_DETAILS)
@@ -88,7 +97,7 @@ class GcsService(Service):
 
     def delete(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> None:
         """Delete the object."""
-        filesystem.call("DELETE", "b/{}/o/{}", *_parts(path))
+        filesystem.call("DELETE", "b/{}/o/{}", *split_path(path))
 
     def delete_all(self, filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:
         """Delete objects, several at a time: Google has no request for many of them."""
@@ -101,11 +110,6 @@ class GcsService(Service):
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
         return remedy_of(_REMEDIES, said)
-
-
-def _parts(path: str) -> tuple[str, str]:
-    bucket, _, key = path.partition("/")
-    return bucket, key
 
 
 def _details(bucket: str, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,8 +125,8 @@ def _details(bucket: str, found: Mapping[str, Any]) -> dict[str, Any]:
 def _objects(
     filesystem: "fsspec.AbstractFileSystem", path: str, start: str, *, delimiter: str | None
 ) -> Iterator[dict[str, Any]]:
-    bucket, key = _parts(path)
-    prefix = f"{key.rstrip('/')}/" if key else ""
+    bucket, key = split_path(path)
+    prefix = prefix_of(key)
     request = {"prefix": prefix or None, "delimiter": delimiter, "maxResults": 1000}
     if start:
         request["startOffset"] = prefix + start
@@ -144,7 +148,7 @@ def _upload_url(filesystem: "fsspec.AbstractFileSystem", bucket: str) -> str:
 
 
 def _put(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes, **condition: str) -> None:
-    bucket, key = _parts(path)
+    bucket, key = split_path(path)
     filesystem.call(
         "POST",
         _upload_url(filesystem, bucket),
@@ -166,7 +170,7 @@ class _GcsOutput(PartsOutput):
 
     def _send(self, part: bytes) -> None:
         if self._session is None:
-            bucket, key = _parts(self._path)
+            bucket, key = split_path(self._path)
             headers, _ = self._filesystem.call(
                 "POST",
                 _upload_url(self._filesystem, bucket),
@@ -204,7 +208,7 @@ class _GcsOutput(PartsOutput):
             self._put_part(rest, total=str(self._sent + len(rest)))
 
     def _stored_md5(self) -> bytes | None:
-        bucket, key = _parts(self._path)
+        bucket, key = split_path(self._path)
         found = self._filesystem.call("GET", "b/{}/o/{}", bucket, key, json_out=True, fields="md5Hash")
         return base64.b64decode(found["md5Hash"])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage.option_table import Option, OptionTable, as_flag, as_seconds, as_text
+from deltaarrow.storage.option_table import BACKOFF, HTTP2, Option, OptionTable, as_flag, as_seconds, as_text
 
 __all__ = ["GCS_OPTIONS", "gcsfs_options"]
 
@@ -68,16 +68,9 @@ _HTTP2 = "gcsfs speaks HTTP/1.1 only"
 _RETRIES = "gcsfs repeats a failed request five times"
 _REFUSED = {
     "allow_invalid_certificates": "set the variable SSL_CERT_FILE to the server's certificate instead",
-    "http2_only": _HTTP2,
-    "http2_keep_alive_interval": _HTTP2,
-    "http2_keep_alive_timeout": _HTTP2,
-    "http2_keep_alive_while_idle": _HTTP2,
-    "http2_max_frame_size": _HTTP2,
+    **dict.fromkeys(HTTP2, _HTTP2),
     "max_retries": _RETRIES,
-    "retry_timeout": _RETRIES,
-    "backoff_config.init_backoff": _RETRIES,
-    "backoff_config.max_backoff": _RETRIES,
-    "backoff_config.base": _RETRIES,
+    **dict.fromkeys(BACKOFF, _RETRIES),
     "bucket": "the URI names the bucket",
     "bucket_name": "the URI names the bucket",
     "default_content_type": "objects are written as application/octet-stream",

@@ -14,6 +14,8 @@ from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import StorageError
 
 __all__ = [
+    "BACKOFF",
+    "HTTP2",
     "Option",
     "OptionTable",
     "as_count",
@@ -25,6 +27,16 @@ __all__ = [
 ]
 
 _ALLOW_HTTP = "allow_http"
+
+HTTP2 = (
+    *("http2_only", "http2_keep_alive_interval", "http2_keep_alive_timeout", "http2_keep_alive_while_idle"),
+    "http2_max_frame_size",
+)
+"""Options for HTTP/2, which no library here speaks."""
+BACKOFF = (
+    *("retry_timeout", "backoff_config.init_backoff", "backoff_config.max_backoff", "backoff_config.base"),
+)
+"""Options for the waits between attempts."""
 
 
 def as_text(key: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
-from deltaarrow.storage.service import Reaching, Service, open_filesystem, remedy_of
+from deltaarrow.storage.service import Reaching, Service, open_filesystem, prefix_of, remedy_of
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start:
     s3fs itself always lists from the beginning, in pages of 1,000 objects.
     """
     bucket, key, _ = filesystem.split_path(folder)
-    prefix = f"{key.rstrip('/')}/" if key else ""
+    prefix = prefix_of(key)
     request = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **filesystem.req_kw}
     if len(start) > 1:
         # StartAfter is exclusive: drop the last character, so that `start` itself is included.

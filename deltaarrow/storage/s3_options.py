@@ -6,6 +6,8 @@ from typing import Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage.option_table import (
+    BACKOFF,
+    HTTP2,
     Option,
     OptionTable,
     as_count,
@@ -136,19 +138,12 @@ _CREDENTIALS = (("secret", "key", "AWS_ACCESS_KEY_ID"), ("key", "secret", "AWS_S
 _HTTP2 = "s3fs speaks HTTP/1.1 only"
 _ENVIRONMENT = "set the variable of this name, in upper case and with AWS_, in the environment instead"
 _REFUSED = {
-    "http2_only": _HTTP2,
-    "http2_keep_alive_interval": _HTTP2,
-    "http2_keep_alive_timeout": _HTTP2,
-    "http2_keep_alive_while_idle": _HTTP2,
-    "http2_max_frame_size": _HTTP2,
+    **dict.fromkeys(HTTP2, _HTTP2),
     "pool_max_idle_per_host": "s3fs limits all connections: config_kwargs={'max_pool_connections': 10}",
     "proxy_ca_certificate": "name a file: client_kwargs={'verify': '/path/ca.pem'}",
     "proxy_excludes": "set the variable NO_PROXY in the environment instead",
     "randomize_addresses": "s3fs takes the addresses in the order of the resolver",
-    "retry_timeout": "give max_retries",
-    "backoff_config.init_backoff": "give max_retries",
-    "backoff_config.max_backoff": "give max_retries",
-    "backoff_config.base": "give max_retries",
+    **dict.fromkeys(BACKOFF, "give max_retries"),
     "bucket": "the URI names the bucket",
     "bucket_name": "the URI names the bucket",
     "checksum_algorithm": "config_kwargs={'request_checksum_calculation': ...} is s3fs's",

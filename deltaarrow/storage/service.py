@@ -28,7 +28,9 @@ __all__ = [
     "authority_of",
     "delete_each",
     "open_filesystem",
+    "prefix_of",
     "remedy_of",
+    "split_path",
 ]
 
 PART_BYTES = 8 << 20
@@ -188,6 +190,17 @@ def delete_each(
 def authority_of(uri: str) -> str:
     """Return the bucket or host of a location."""
     return uri.partition("://")[2].partition("/")[0]
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Return the bucket, and the name in it, of a path inside an object store."""
+    bucket, _, key = path.partition("/")
+    return bucket, key
+
+
+def prefix_of(key: str) -> str:
+    """Return what the names of all objects below a folder begin with."""
+    return f"{key.rstrip('/')}/" if key else ""
 
 
 def remedy_of(remedies: Mapping[str, str], said: str) -> str:
