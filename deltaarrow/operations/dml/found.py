@@ -5,7 +5,7 @@ the rows of the table with their file and position, and tells for each row that 
 new values. What is done with these rows is the same as for any other MERGE.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,7 +17,7 @@ from deltaarrow.operations.dml.merge import Merge
 from deltaarrow.operations.dml.merge_clauses import bind_clauses
 from deltaarrow.operations.dml.merge_statement import MergeStatement
 from deltaarrow.operations.dml.operation import RowOperation, file_metrics
-from deltaarrow.operations.dml.query import ChangeQuery, exported_name
+from deltaarrow.operations.dml.query import exported_name
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope, TopColumn
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.history import predicates_parameter
@@ -166,17 +166,6 @@ class _FoundRows(Merge):
 
     def _matcher(self, cursor: "duckdb.DuckDBPyConnection") -> "RowMatcher | None":
         return None
-
-    def _change_query(
-        self, exported: Sequence[TopColumn], ids: Sequence[str]
-    ) -> "Callable[[duckdb.DuckDBPyConnection, str], ChangeQuery]":
-        def query(_: Any, rows: str) -> ChangeQuery:
-            joined = self._joined(rows, exported, ids)
-            return ChangeQuery(
-                joined, self.operation.schema, self.clauses, has_row_ids=bool(ids), old=self._old()
-            )
-
-        return query
 
     def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
         columns = {"file": scan.FILE_COLUMN, "row": scan.ROW_COLUMN}

@@ -164,6 +164,15 @@ class Merge:
         numbering = plan_numbering(operation.transaction, operation.target, given)
         inserts = bool(statement.of(When.NOT_MATCHED))
 
+        def query(_: Any, rows: str) -> ChangeQuery:
+            return ChangeQuery(
+                self._joined(rows, exported, ids),
+                operation.schema,
+                self.clauses,
+                has_row_ids=bool(ids),
+                old=self._old(),
+            )
+
         how: dict[str, Any] = {"writes_changes": self.writes_changes, "may_repeat": self.may_repeat}
         try:
             if file is not None and not operation.is_replay:
@@ -176,7 +185,7 @@ class Merge:
                 staged = stage_in_tasks(operation, stage, file, whole, matches)
             else:
                 how |= {"cursor": cursor, "relies_on_kept": inserts}
-                staged = operation.stage(plan, self._change_query(exported, ids), numbering=numbering, **how)
+                staged = operation.stage(plan, query, numbering=numbering, **how)
         except UnsupportedFeatureError as error:
             if error.feature != REPEATED_MATCH or file is not None:  # a task has told the keys
                 raise
@@ -311,11 +320,8 @@ class Merge:
         alias = self.statement.target_alias
         return {name: self.outer.column((alias, name)) for name in self.operation.schema.names}
 
-    def _change_query(
-        self, exported: Sequence[TopColumn], ids: Sequence[str]
-    ) -> "Callable[[duckdb.DuckDBPyConnection, str], ChangeQuery]":
-        """Return what makes the query of the merge, given a cursor and the SELECT of the rows of a plan."""
-        return self._join_query(exported, ids)
+    def _joined(self, rows: str, exported: Sequence[TopColumn], ids: Sequence[str]) -> str:
+        return self._join_query(exported, ids).joined(rows)
 
     def _join_query(self, exported: Sequence[TopColumn], ids: Sequence[str]) -> JoinQuery:
         alias = self.statement.source_alias
