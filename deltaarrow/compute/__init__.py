@@ -2,6 +2,7 @@
 
 from deltaarrow.compute.database import memory_bytes, set_memory_limit
 from deltaarrow.compute.files import files_cursor, prepare_files
+from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.compute.quoting import quote_file, quote_identifier, quote_literal
 from deltaarrow.compute.sandbox import (
     expression_limits,
@@ -13,6 +14,7 @@ from deltaarrow.compute.sandbox import (
 __all__ = [
     "expression_limits",
     "files_cursor",
+    "filesystem_for_duckdb",
     "limited_cursor",
     "memory_bytes",
     "prepare_files",

@@ -7,7 +7,6 @@ begins, and three more times when it opens one; on an object store each lookup i
 """
 
 import collections
-import contextlib
 import datetime
 import functools
 import threading
@@ -20,7 +19,10 @@ from deltaarrow.runtime.lazy import lazy_attributes
 if TYPE_CHECKING:
     import fsspec
 
-Reaching: TypeAlias = Callable[[], contextlib.AbstractContextManager[None]]
+    from deltaarrow.storage import Store
+
+ReadRange: TypeAlias = Callable[[int, int | None], bytes]
+"""Returns the bytes of a file from a position to another, or to its end."""
 
 __all__ = ["RangeReader", "filesystem_for_duckdb"]
 
@@ -32,12 +34,8 @@ _lazily = lazy_attributes(__name__, {"modified_ms": "deltaarrow.storage.fsspec_s
 class RangeReader:
     """A file open for reading by any number of threads, each of which calls seek and then read."""
 
-    def __init__(
-        self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching = contextlib.nullcontext
-    ) -> None:
-        self._filesystem = filesystem
-        self._reaching = reaching
-        self._path = path
+    def __init__(self, read_range: ReadRange) -> None:
+        self._read_range = read_range
         self._lock = Lock()
         self._next = 0
         # By thread id: Python's thread-local data do not outlive one call from a DuckDB thread.
@@ -65,8 +63,7 @@ class RangeReader:
         if length == 0:
             return b""
         end = None if length < 0 else position + length
-        with self._reaching():
-            data: bytes = self._filesystem.cat_file(self._path, start=position, end=end)
+        data = self._read_range(position, end)
         if end is not None and len(data) > length:
             data = data[position:end]  # a web server that knows no ranges sends all
         with self._lock:
@@ -84,14 +81,14 @@ class RangeReader:
         """Do nothing: nothing is held open."""
 
 
-def filesystem_for_duckdb(
-    filesystem: "fsspec.AbstractFileSystem", reaching: Reaching = contextlib.nullcontext
-) -> "fsspec.AbstractFileSystem":
-    """Return `filesystem` wrapped for ``DuckDBPyConnection.register_filesystem``.
+def filesystem_for_duckdb(store: "Store") -> "fsspec.AbstractFileSystem | None":
+    """Return the file system of a store for ``DuckDBPyConnection.register_filesystem``.
 
-    Calls run inside `reaching`, which turns their errors into those of a store.
+    None for files of this machine. Errors are those of the store, which is asked for its file system at each
+    call: credentials may have been renewed.
     """
-    return _wrapper()(filesystem, reaching)
+    filesystem = store.fsspec_filesystem()
+    return None if filesystem is None else _wrapper()(store, filesystem.protocol)
 
 
 @functools.cache
@@ -101,30 +98,40 @@ def _wrapper() -> Any:
     class DuckDBFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
         cachable = False
 
-        def __init__(self, filesystem: Any, reaching: Reaching) -> None:
+        def __init__(self, store: "Store", protocol: str | tuple[str, ...]) -> None:
             super().__init__()
-            self._reaching = reaching
-            self.protocol = filesystem.protocol
-            self._filesystem = filesystem
+            self._store = store
+            self.protocol = protocol
             self._opened: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
             self._lock = Lock()
             for name in _PASSED_ON:
-                setattr(self, name, getattr(filesystem, name))
+                setattr(self, name, functools.partial(self._pass_on, name))
+
+        def _filesystem(self) -> Any:
+            return self._store.fsspec_filesystem()
+
+        def _pass_on(self, name: str, *arguments: Any, **options: Any) -> Any:
+            return getattr(self._filesystem(), name)(*arguments, **options)
 
         def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
             if mode != "rb":
-                return self._filesystem.open(path, mode, **options)
-            with self._reaching():
-                info = self._filesystem.info(path)
+                return self._filesystem().open(path, mode, **options)
+            with self._store.reaching():
+                info = self._filesystem().info(path)
             with self._lock:
                 self._opened[path] = info
                 self._opened.move_to_end(path)
                 if len(self._opened) > _REMEMBERED:
                     self._opened.popitem(last=False)
-            return RangeReader(self._filesystem, self._filesystem._strip_protocol(path), self._reaching)
+            return RangeReader(functools.partial(self._read_range, self._filesystem()._strip_protocol(path)))
+
+        def _read_range(self, path: str, begin: int, end: int | None) -> bytes:
+            with self._store.reaching():
+                data: bytes = self._filesystem().cat_file(path, start=begin, end=end)
+            return data
 
         def _info_when_opened(self, path: str) -> dict[str, Any]:
-            info: dict[str, Any] = self._opened.get(path) or self._filesystem.info(path)
+            info: dict[str, Any] = self._opened.get(path) or self._filesystem().info(path)
             return info
 
         def size(self, path: str) -> Any:
@@ -134,7 +141,7 @@ def _wrapper() -> Any:
             milliseconds = _lazily("modified_ms")(self._info_when_opened(path))
             if milliseconds is None:
                 try:
-                    return self._filesystem.modified(path)
+                    return self._filesystem().modified(path)
                 except NotImplementedError:
                     milliseconds = 0  # a web server; what is read there is never replaced
             return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
@@ -142,9 +149,9 @@ def _wrapper() -> Any:
         def glob(self, path: str, **options: Any) -> Any:
             if not any(character in path for character in "*?["):
                 return [path]  # opening a missing file reports it
-            return self._filesystem.glob(path, **options)
+            return self._filesystem().glob(path, **options)
 
         def unstrip_protocol(self, name: str) -> Any:
-            return self._filesystem.unstrip_protocol(name)
+            return self._filesystem().unstrip_protocol(name)
 
     return DuckDBFileSystem

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from deltaarrow.columnar.arrays import numbers_of
-from deltaarrow.compute import quote_identifier
+from deltaarrow.compute import filesystem_for_duckdb, quote_identifier
 from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -166,12 +166,10 @@ def reach(connection: duckdb.DuckDBPyConnection, store: Store, paths: Sequence[s
     """
     if any(mark in path for path in paths for mark in "*?["):
         raise BeyondDuckDBError("a file of a remote store has a name that is a pattern")
-    filesystem = store.fsspec_filesystem()
+    filesystem = filesystem_for_duckdb(store)
     if filesystem is None:
         return
     protocol = store.uri.partition("://")[0]
-    if protocol in ("http", "https"):
-        raise BeyondDuckDBError("fsspec does not tell DuckDB when the files of a web server were modified")
     ours = _registered.setdefault(connection, {})
     if not connection.filesystem_is_registered(protocol):
         connection.register_filesystem(filesystem)

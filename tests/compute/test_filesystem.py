@@ -4,17 +4,22 @@ import collections
 import io
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
+import duckdb
 import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from deltaarrow import DeltaTable, WriterProperties, write_deltalake
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.compute.filesystem import RangeReader, filesystem_for_duckdb
+from deltaarrow.engines import register
 from deltaarrow.storage import open_store
+from deltaarrow.storage.memory import memory_filesystem
 from tests.support.stores import BUCKET, raw_s3
 
 
@@ -23,7 +28,7 @@ def numbers() -> RangeReader:
     """A file whose every four bytes are their own position."""
     filesystem = fsspec.filesystem("memory")
     filesystem.pipe_file("/compute/numbers", np.arange(0, 400_000, 4, dtype=np.uint32).tobytes())
-    return RangeReader(filesystem, "/compute/numbers")
+    return RangeReader(lambda begin, end: filesystem.cat_file("/compute/numbers", begin, end))
 
 
 def number(data: bytes) -> int:
@@ -89,6 +94,32 @@ def test_a_big_file_read_by_many_threads() -> None:
         assert row == (len(values), values.sum(), 0)
 
 
+class _SlowFile(io.BytesIO):
+    """Lets other threads run after each step, as a file of an object store does."""
+
+    def seek(self, *arguments: int) -> int:
+        position = super().seek(*arguments)
+        time.sleep(0.0003)
+        return position
+
+    def read(self, *arguments: int | None) -> bytes:
+        time.sleep(0.0003)
+        return super().read(*arguments)
+
+
+def test_threads_of_a_view_do_not_meet(monkeypatch) -> None:
+    uri, numbers = "memory://compute/view", np.arange(200_000)
+    rows, properties = pa.table({"a": numbers, "b": numbers * 2}), WriterProperties(max_row_group_size=5_000)
+    write_deltalake(uri, rows, writer_properties=properties)
+    memory, real = type(memory_filesystem()), memory_filesystem()._open
+    monkeypatch.setattr(memory, "_open", lambda self, *a, **options: _SlowFile(real(*a, **options).read()))
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 8")
+        register(connection, "t", DeltaTable(uri), native=True)
+        sql = "SELECT count(*), sum(a), count(*) FILTER (b <> 2 * a) FROM t"
+        assert connection.execute(sql).fetchone() == (len(numbers), numbers.sum(), 0)
+
+
 def test_requests_to_an_object_store(s3_options: dict[str, str], monkeypatch) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({name: np.random.default_rng(1).random(100_000) for name in "abcd"}), sink)
@@ -118,7 +149,7 @@ def test_requests_to_an_object_store(s3_options: dict[str, str], monkeypatch) ->
 
 
 def test_files_that_are_written_or_missing() -> None:
-    filesystem = filesystem_for_duckdb(fsspec.filesystem("memory"))
+    filesystem = filesystem_for_duckdb(open_store("memory://compute"))
     with filesystem.open("memory://compute/w", "wb") as file:
         file.write(b"1234")
     assert filesystem.size("memory://compute/w") == 4
