@@ -10,7 +10,7 @@ import collections
 import datetime
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from deltaarrow.runtime.fork_safety import Lock
@@ -28,7 +28,14 @@ __all__ = ["RangeReader", "filesystem_for_duckdb"]
 
 _REMEMBERED = 1024
 _PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "mv", "rm", "rm_file", "touch")
-_lazily = lazy_attributes(__name__, {"modified_ms": "deltaarrow.storage.fsspec_store"})
+_lazily = lazy_attributes(
+    __name__,
+    {
+        "ObjectBytes": "deltaarrow.storage.object_bytes",
+        "modified_ms": "deltaarrow.storage.fsspec_store",
+        "service_of": "deltaarrow.storage.fsspec_store",
+    },
+)
 
 
 class RangeReader:
@@ -64,8 +71,6 @@ class RangeReader:
             return b""
         end = None if length < 0 else position + length
         data = self._read_range(position, end)
-        if end is not None and len(data) > length:
-            data = data[position:end]  # a web server that knows no ranges sends all
         with self._lock:
             self._next = position + len(data)
         return data
@@ -101,8 +106,9 @@ def _wrapper() -> Any:
         def __init__(self, store: "Store", protocol: str | tuple[str, ...]) -> None:
             super().__init__()
             self._store = store
+            self._service = _lazily("service_of")(store.uri)
             self.protocol = protocol
-            self._opened: collections.OrderedDict[str, dict[str, Any]] = collections.OrderedDict()
+            self._opened: collections.OrderedDict[str, Mapping[str, Any]] = collections.OrderedDict()
             self._lock = Lock()
             for name in _PASSED_ON:
                 setattr(self, name, functools.partial(self._pass_on, name))
@@ -114,25 +120,27 @@ def _wrapper() -> Any:
             return getattr(self._filesystem(), name)(*arguments, **options)
 
         def open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+            filesystem = self._filesystem()
             if mode != "rb":
-                return self._filesystem().open(path, mode, **options)
+                return filesystem.open(path, mode, **options)
+            inside = self._service.path(filesystem, path)
             with self._store.reaching():
-                info = self._filesystem().info(path)
+                info, tail = self._service.info_and_tail(filesystem, inside)
             with self._lock:
                 self._opened[path] = info
                 self._opened.move_to_end(path)
                 if len(self._opened) > _REMEMBERED:
                     self._opened.popitem(last=False)
-            return RangeReader(functools.partial(self._read_range, self._filesystem()._strip_protocol(path)))
+            return RangeReader(
+                _lazily("ObjectBytes")(self._store, self._service, inside, info["size"], tail).read
+            )
 
-        def _read_range(self, path: str, begin: int, end: int | None) -> bytes:
-            with self._store.reaching():
-                data: bytes = self._filesystem().cat_file(path, start=begin, end=end)
-            return data
-
-        def _info_when_opened(self, path: str) -> dict[str, Any]:
-            info: dict[str, Any] = self._opened.get(path) or self._filesystem().info(path)
-            return info
+        def _info_when_opened(self, path: str) -> Mapping[str, Any]:
+            found = self._opened.get(path)
+            if found is None:
+                filesystem = self._filesystem()
+                found = self._service.info(filesystem, self._service.path(filesystem, path))
+            return found
 
         def size(self, path: str) -> Any:
             return self._info_when_opened(path)["size"]

@@ -8,7 +8,6 @@ could commit the same version of a table.
 import contextlib
 import datetime
 import errno
-import functools
 import os
 import re
 import uuid
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.gcs import GcsService
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-__all__ = ["FsspecStore", "modified_ms"]
+_lazily = lazy_attributes(__name__, {"arrow_handler": "deltaarrow.storage.arrow_files"})
+
+__all__ = ["FsspecStore", "modified_ms", "service_of"]
 
 _SERVICES = {
     scheme: service
@@ -42,6 +44,11 @@ _READ_ONLY = Service()
 
 _proven: dict[Hashable, bool] = {}
 """(process, file system, bucket) -> whether the server honours conditional puts."""
+
+
+def service_of(uri: str) -> Service:
+    """Return the requests of the kind of store that the scheme of a location names."""
+    return _SERVICES.get((scheme_of(uri) or "").lower(), _READ_ONLY)
 
 
 class FsspecStore:
@@ -57,7 +64,7 @@ class FsspecStore:
 
     def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
         self.storage_options = dict(storage_options or {})
-        self._service = _SERVICES.get(uri.partition("://")[0].lower(), _READ_ONLY)
+        self.service = service_of(uri)
         self.uri = self._normalised(uri)
         self.protocol = self.uri.partition("://")[0]
         self._opened = self._open()
@@ -79,7 +86,7 @@ class FsspecStore:
         return FsspecStore, (self.uri, self.storage_options)
 
     def _open(self) -> tuple[int, "fsspec.AbstractFileSystem"]:
-        return os.getpid(), self._service.open(self.uri, self.storage_options)
+        return os.getpid(), self.service.open(self.uri, self.storage_options)
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
         """Return the file system of this process."""
@@ -94,7 +101,7 @@ class FsspecStore:
             raise StorageError(f"chained file systems are not supported: {uri!r}")
         if not uri.partition("://")[2].strip("/"):
             raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
-        return self._service.normalised(uri, self.storage_options)
+        return self.service.normalised(uri, self.storage_options)
 
     @property
     def can_put_if_absent(self) -> bool:
@@ -105,18 +112,18 @@ class FsspecStore:
         per bucket, server and process. Raises `StorageError` if the options ask for a lock, because a
         writer that takes one may put its commit over another.
         """
-        if self._service.is_safe is not None:
-            return self._service.is_safe
+        if self.service.is_safe is not None:
+            return self.service.is_safe
         key = (os.getpid(), self.filesystem_key, authority_of(self.uri))
         if key not in _proven:
-            if refusal := self._service.refusal(self.storage_options):
+            if refusal := self.service.refusal(self.storage_options):
                 raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
             try:
                 with self.reaching():
                     _proven[key] = self._refuses_second_put()
             except FileNotFoundError as error:
                 said = self._without_secrets(str(error))
-                remedy = self._service.remedy(said)
+                remedy = self.service.remedy(said)
                 raise StorageError(f"cannot write to {self.uri!r}: {said}{remedy}") from error
         return _proven[key]
 
@@ -129,19 +136,19 @@ class FsspecStore:
         filesystem = self.fsspec_filesystem()
         path = self.arrow_path(f"_delta_log/_put_if_absent_{uuid.uuid4()}")
         try:
-            self._service.put_if_absent(filesystem, path, b"")
-            self._service.put_if_absent(filesystem, path, b"")
+            self.service.put_if_absent(filesystem, path, b"")
+            self.service.put_if_absent(filesystem, path, b"")
         except FileExistsError:
             return True
         finally:
             with contextlib.suppress(FileNotFoundError):
-                self._service.delete(filesystem, path)
+                self.service.delete(filesystem, path)
         return False
 
     @property
     def filesystem_key(self) -> Hashable:
         """Equal for stores with the same protocol, options and, where it matters, authority."""
-        return self.protocol, self._service.authority(self.uri), repr(sorted(self.storage_options.items()))
+        return self.protocol, self.service.authority(self.uri), repr(sorted(self.storage_options.items()))
 
     @contextlib.contextmanager
     def reaching(self, *, is_put: bool = False) -> Iterator[None]:
@@ -162,12 +169,12 @@ class FsspecStore:
                 failure = storage_failure(error, self.uri)
                 said = self._without_secrets(str(failure))
                 if not isinstance(failure, OSError):
-                    remedy = self._service.remedy(str(error))
+                    remedy = self.service.remedy(str(error))
                     said = f"{said.rstrip('.')}{remedy}" if remedy else said
                     failure.args = (said,)
                 raise failure from error
             what = self._without_secrets(str(error) or type(error).__name__).partition("\n")[0]
-            remedy = self._service.remedy(f"{what} {type(error).__name__}")
+            remedy = self.service.remedy(f"{what} {type(error).__name__}")
             raise StorageError(f"cannot reach {self.uri!r}: {what.rstrip('.')}{remedy}") from error
 
     def _without_secrets(self, text: str) -> str:
@@ -186,8 +193,8 @@ class FsspecStore:
             raise StorageError(f"a file name holds a NUL character: {name!r}")
         if scheme_of(name) is None:
             return f"{self.uri}/{ensure_inside(name)}" if name else self.uri
-        service = self._service
-        is_ours = _SERVICES.get(scheme_of(name) or "", _READ_ONLY) is service
+        service = self.service
+        is_ours = service_of(name) is service
         location = self._normalised(name) if is_ours else name
         if location.partition("://")[0] != self.protocol or (
             service.authority(location) != service.authority(self.uri)
@@ -197,7 +204,7 @@ class FsspecStore:
 
     def arrow_path(self, name: str) -> str:
         """Return the path inside the file system: ``bucket/t/f`` on S3, ``/x/t/f`` in memory."""
-        return self._service.path(self.fsspec_filesystem(), self.location(name))
+        return self.service.path(self.fsspec_filesystem(), self.location(name))
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""
@@ -205,7 +212,7 @@ class FsspecStore:
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         try:
             with self.reaching():
-                found = self._service.list_files(self.fsspec_filesystem(), path, start)
+                found = self.service.list_files(self.fsspec_filesystem(), path, start)
         except FileNotFoundError:
             return []
         # A path that is no folder is listed as itself, and an S3 folder may have an object of its own name.
@@ -222,7 +229,7 @@ class FsspecStore:
         path = self.arrow_path(folder.rstrip("/")).rstrip("/")
         below = len(path) + 1
         with self.reaching():
-            for info in self._service.find(self.fsspec_filesystem(), path):
+            for info in self.service.find(self.fsspec_filesystem(), path):
                 base = info["name"][below:]
                 if base and not base.endswith("/") and info["type"] == "file":
                     yield self._entry(prefix + base, info)
@@ -277,7 +284,7 @@ class FsspecStore:
     def read(self, name: str) -> bytes:
         """Return the whole file."""
         with self.reaching():
-            return self._service.read(self.fsspec_filesystem(), self.arrow_path(name))
+            return self.service.read(self.fsspec_filesystem(), self.arrow_path(name))
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, fewer at the end of the file."""
@@ -288,16 +295,16 @@ class FsspecStore:
         path = self.arrow_path(name)
         with self.reaching():
             try:
-                return self._service.read_range(self.fsspec_filesystem(), path, offset, length)
+                return self.service.read_range(self.fsspec_filesystem(), path, offset, length)
             except Exception as error:
-                if self._service.is_beyond_end(error) and offset >= self.size(name):
+                if self.service.is_beyond_end(error) and offset >= self.size(name):
                     return b""
                 raise
 
     def _info(self, name: str) -> Mapping[str, Any]:
         path = self.arrow_path(name)
         with self.reaching():
-            info = self._service.info(self.fsspec_filesystem(), path)
+            info = self.service.info(self.fsspec_filesystem(), path)
         if info["type"] != "file":
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         return info
@@ -327,21 +334,21 @@ class FsspecStore:
         self._ensure_writable()
         data = b"".join((data, *more)) if more else data
         with self.reaching(is_put=True):
-            self._service.put_if_absent(self.fsspec_filesystem(), path, data)
+            self.service.put_if_absent(self.fsspec_filesystem(), path, data)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
-            self._service.write(self.fsspec_filesystem(), path, data)
+            self.service.write(self.fsspec_filesystem(), path, data)
 
     def delete(self, name: str) -> None:
         """Delete the file if it exists; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with contextlib.suppress(FileNotFoundError), self.reaching():
-            self._service.delete(self.fsspec_filesystem(), path)
+            self.service.delete(self.fsspec_filesystem(), path)
 
     def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
         """Delete files in few requests; return why some could not be."""
@@ -354,7 +361,7 @@ class FsspecStore:
             except (OSError, StorageError) as error:
                 failures[name] = error
         with self.reaching():
-            refused = self._service.delete_all(self.fsspec_filesystem(), list(paths))
+            refused = self.service.delete_all(self.fsspec_filesystem(), list(paths))
         return failures | {
             paths[path]: StorageError(f"{self.uri}: {self._without_secrets(why)}")
             for path, why in refused.items()
@@ -369,7 +376,7 @@ class FsspecStore:
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
-            return self._service.open_output(self.fsspec_filesystem(), path, self.reaching)
+            return self.service.open_output(self.fsspec_filesystem(), path, self.reaching)
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:
@@ -382,112 +389,7 @@ class FsspecStore:
         """Return the file system wrapped for pyarrow; files opened with it may be used after a fork."""
         import pyarrow.fs
 
-        return pyarrow.fs.PyFileSystem(_handler(self))
-
-
-@functools.cache
-def _handler_class() -> Any:
-    from pyarrow import PythonFile
-    from pyarrow.fs import FSSpecHandler
-
-    class StoreHandler(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
-        """Asks the store for its file system at each call, because a forked child has its own."""
-
-        def __init__(self, store: FsspecStore) -> None:
-            self._store = store
-
-        @property
-        def fs(self) -> Any:
-            return self._store.fsspec_filesystem()
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            return _handler, (self._store,)
-
-        def get_file_info(self, paths: list[str]) -> Any:
-            with self._store.reaching():
-                return super().get_file_info(paths)
-
-        def open_input_stream(self, path: str) -> Any:
-            return self.open_input_file(path)
-
-        def open_input_file(self, path: str) -> Any:
-            store, service = self._store, self._store._service
-            with store.reaching():
-                # fsspec's isfile is also False for a place that cannot be reached.
-                info = service.info(self.fs, path)
-                if info["type"] != "file":
-                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-                if service.reads_ranges:
-                    return PythonFile(_RangeFile(store, path, info["size"]), mode="r")
-                return PythonFile(_ReadFile(store, self.fs.open(path, mode="rb")), mode="r")
-
-    return StoreHandler
-
-
-class _ReadFile:
-    """A file of fsspec's that raises the store's errors."""
-
-    def __init__(self, store: FsspecStore, file: Any) -> None:
-        self._store = store
-        self._file = file
-
-    def read(self, *size: int) -> Any:
-        with self._store.reaching():
-            return self._file.read(*size)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-
-class _RangeFile:
-    """A file that is read by a request for each range, or by one for all of it if it is small."""
-
-    closed = False
-
-    def __init__(self, store: FsspecStore, path: str, size: int) -> None:
-        self._store, self._path, self._size = store, path, size
-        self._whole: bytes | None = None
-        self._position = 0
-
-    def read(self, size: int = -1) -> bytes:
-        begin = self._position
-        end = self._size if size is None or size < 0 else min(begin + size, self._size)
-        if end <= begin:
-            return b""
-        self._position = end
-        if self._whole is None and self._size <= _WHOLE_BYTES:
-            self._whole = self._read(0, self._size)
-        return self._read(begin, end) if self._whole is None else self._whole[begin:end]
-
-    def _read(self, begin: int, end: int) -> bytes:
-        store = self._store
-        with store.reaching():
-            return store._service.read_range(store.fsspec_filesystem(), self._path, begin, end - begin)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        self._position = begin + offset
-        return self._position
-
-    def tell(self) -> int:
-        return self._position
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self.closed, self._whole = True, None
-
-
-_WHOLE_BYTES = 256 << 10
-"""The size up to which a file is read whole: a further request takes longer than these bytes."""
-
-
-def _handler(store: FsspecStore) -> Any:
-    return _handler_class()(store)
+        return pyarrow.fs.PyFileSystem(_lazily("arrow_handler")(self))
 
 
 def _is_of_transport(error: BaseException) -> bool:

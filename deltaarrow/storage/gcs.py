@@ -12,6 +12,7 @@ from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.gcs_options import gcsfs_options
 from deltaarrow.storage.service import (
+    TAIL_BYTES,
     PartsOutput,
     Reaching,
     RequestBody,
@@ -79,6 +80,30 @@ class GcsService(Service):
             raise FileNotFoundError(path)
         found = filesystem.call("GET", "b/{}/o/{}", bucket, key, json_out=True, fields=_DETAILS)
         return _details(bucket, found)
+
+    def info_and_tail(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str
+    ) -> tuple[Mapping[str, Any], bytes]:
+        """Return the details of an object and its last bytes, by one request."""
+        from email.utils import parsedate_to_datetime
+
+        request = {"Range": f"bytes=-{TAIL_BYTES}"}
+        try:
+            headers, tail = filesystem.call("GET", filesystem.url(path), headers=request)
+        except Exception as error:
+            if not self.is_beyond_end(error):  # an empty object has no range
+                raise
+            return super().info_and_tail(filesystem, path)
+        size, modified = headers.get("Content-Range", "").rpartition("/")[2], headers.get("Last-Modified")
+        if modified is None or not size.isdecimal():
+            return super().info_and_tail(filesystem, path)
+        details = {
+            "name": path,
+            "type": "file",
+            "size": int(size),
+            "updated": parsedate_to_datetime(modified),
+        }
+        return details | {"generation": headers.get("X-Goog-Generation")}, tail
 
     def is_beyond_end(self, error: BaseException) -> bool:
         """Whether the server says that it cannot satisfy the range."""

@@ -8,7 +8,7 @@ from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
-from deltaarrow.storage.service import Reaching, Service, open_filesystem, prefix_of, remedy_of
+from deltaarrow.storage.service import TAIL_BYTES, Reaching, Service, open_filesystem, prefix_of, remedy_of
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class S3Service(Service):
 
     schemes = ("s3", "s3a", "s3n")
     is_safe = None
+    reads_ranges = True
 
     def authority(self, uri: str) -> str:
         """Return nothing: the credentials may reach every bucket."""
@@ -74,6 +75,17 @@ class S3Service(Service):
     def find(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> Iterator[Mapping[str, Any]]:
         """Yield all objects below a folder, from one listing."""
         yield from filesystem.find(path, detail=True).values()
+
+    def info_and_tail(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str
+    ) -> tuple[Mapping[str, Any], bytes]:
+        """Return the details of an object and its last bytes, by one request."""
+        from fsspec.asyn import sync
+
+        found: tuple[dict[str, Any], bytes] | None = sync(
+            filesystem.loop, _details_and_tail, filesystem, path
+        )
+        return super().info_and_tail(filesystem, path) if found is None else found
 
     def read(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> bytes:
         """Return a whole object, by one request.
@@ -106,6 +118,31 @@ class S3Service(Service):
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
         return remedy_of(_REMEDIES, said)
+
+
+async def _details_and_tail(
+    filesystem: "fsspec.AbstractFileSystem", path: str
+) -> tuple[dict[str, Any], bytes] | None:
+    """The details of an object and its last bytes; None if it has none, or if the connection breaks off."""
+    bucket, key, _ = filesystem.split_path(path)
+    request = {"Bucket": bucket, "Key": key, "Range": f"bytes=-{TAIL_BYTES}", **filesystem.req_kw}
+    try:
+        answer = await filesystem._call_s3("get_object", **request)
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # an empty object has no range
+            return None
+        raise
+    try:
+        tail = await answer["Body"].read()
+    except Exception:  # a further request meets the failure again, and repeats itself if it passes
+        return None
+    finally:
+        answer["Body"].close()
+    size = answer.get("ContentRange", "").rpartition("/")[2]
+    if len(tail) != answer["ContentLength"] or not (size.isdecimal() or not size):
+        return None
+    details = {key: answer[key] for key in ("ETag", "LastModified") if key in answer}
+    return {"name": path, "type": "file", "size": int(size or len(tail)), **details}, tail
 
 
 def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PART_BYTES",
+    "TAIL_BYTES",
     "PartsOutput",
     "Reaching",
     "RequestBody",
@@ -35,6 +36,9 @@ __all__ = [
 
 PART_BYTES = 8 << 20
 """The size of the parts in which a large file is sent."""
+
+TAIL_BYTES = 64 << 10
+"""The last bytes of a file that are asked for with its size: most footers of Parquet are shorter."""
 
 _DELETERS = 16
 """Files that are deleted at the same time."""
@@ -103,6 +107,12 @@ class Service:
         """Return fsspec's details of a file; what is no file has another ``type``, or is not found."""
         info: dict[str, Any] = filesystem.info(path)
         return info
+
+    def info_and_tail(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str
+    ) -> tuple[Mapping[str, Any], bytes]:
+        """Return `info` of a file and, from a store that gives both at once, its last `TAIL_BYTES`."""
+        return self.info(filesystem, path), b""
 
     def read(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> bytes:
         """Return a whole file."""

@@ -318,9 +318,12 @@ class DeltaTable(TellingTableNames):
         """Move to the newest version after a successful statement on this table.
 
         The statement has already committed, so this method does not raise. If the newest version cannot be
-        read now, a warning is logged, and the next use of the table moves it.
+        read now, a warning is logged, and the next use of the table moves it. On a remote store the next use
+        always does: it may never come, and costs two requests.
         """
         self._is_behind = True
+        if not self._store.is_local:
+            return
         try:
             _ = self._snapshot
         except Exception:

@@ -1,5 +1,6 @@
 """S3: options in two spellings, paged listings, and errors that must not read as an empty table."""
 
+import random
 import socket
 
 import pyarrow as pa
@@ -128,6 +129,56 @@ def test_a_listing_of_many_pages(s3_options: dict[str, str], monkeypatch) -> Non
     ]
     assert len(requests) == 1, "a listing from a name does not fetch what is before it"
     assert list_s3_objects(filesystem, BUCKET, "") == []
+
+
+@pytest.fixture
+def gets(s3_options: dict[str, str], monkeypatch) -> list[tuple[str, str | None]]:
+    """The method and range of each request for an object, as they are made."""
+    filesystem_class = type(raw_s3(s3_options))
+    real, made = filesystem_class._call_s3, []
+
+    async def call(self, method, *arguments, **request):
+        made.append((method, request.get("Range")))
+        return await real(self, method, *arguments, **request)
+
+    monkeypatch.setattr(filesystem_class, "_call_s3", call)
+    return made
+
+
+def test_objects_are_read_by_few_requests(s3_options: dict[str, str], gets) -> None:
+    raw, size = raw_s3(s3_options), 1 << 20
+    data = random.Random(7).randbytes(size)
+    for name, length in [("small", 1000), ("middle", 200_000), ("large", size), ("empty", 0)]:
+        raw.pipe_file(f"{BUCKET}/gets/{name}", data[:length])
+    store = open_store(f"s3://{BUCKET}/gets", s3_options)
+    filesystem = store.arrow_filesystem()
+
+    def read(name: str, *ranges: tuple[int, int]) -> list[tuple[str, str | None]]:
+        gets.clear()
+        for begin, length in ranges:
+            with filesystem.open_input_file(store.arrow_path(name)) as file:  # as often as it has ranges
+                file.seek(begin)
+                expected = data[: file.size()][begin : begin + length]
+                assert file.read(length) == expected
+        return list(gets)
+
+    tail = ("get_object", "bytes=-65536")
+    assert read("small", (990, 10), (0, 1000), (5, 5)) == [tail]
+    assert read("middle", (199_000, 1000), (0, 10), (100, 100)) == [tail, ("get_object", "bytes=0-134463")]
+    assert read("large", (size - 10, 10), (5, 10)) == [tail, ("get_object", "bytes=5-14")]
+    assert read("empty", (0, 10))[0] == tail  # servers refuse the range, or give nothing
+    with pytest.raises(FileNotFoundError):
+        filesystem.open_input_file(store.arrow_path("none"))
+
+
+def test_an_object_that_has_become_shorter_is_refused(s3_options: dict[str, str]) -> None:
+    raw = raw_s3(s3_options)
+    raw.pipe_file(f"{BUCKET}/shorter/f", bytes(1 << 20))
+    store = open_store(f"s3://{BUCKET}/shorter", s3_options)
+    with store.arrow_filesystem().open_input_file(store.arrow_path("f")) as file:
+        raw.pipe_file(f"{BUCKET}/shorter/f", bytes(100_000))
+        with pytest.raises(StorageError, match="fewer bytes"):
+            file.read(200_000)
 
 
 def test_the_object_that_stands_for_a_folder_is_no_file(s3_options: dict[str, str]) -> None:

@@ -161,16 +161,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _answer_data(self, found: _Object, **headers: str) -> None:
-        asked = re.fullmatch(
-            r"bytes=(\d+)-(\d*)", self.headers.get("x-ms-range") or self.headers.get("Range") or ""
-        )
+        told = self.headers.get("x-ms-range") or self.headers.get("Range") or ""
+        asked, last_bytes = re.fullmatch(r"bytes=(\d+)-(\d*)", told), re.fullmatch(r"bytes=-(\d+)", told)
         size = len(found.data)
-        if asked is None:
+        first = int(asked[1]) if asked else max(0, size - int(last_bytes[1])) if last_bytes else 0
+        if not (asked or last_bytes):
             self._answer(200, found.data, **headers)
-        elif int(asked[1]) >= size:
+        elif first >= size:
             self._fail(416, "InvalidRange")
         else:
-            first, last = int(asked[1]), min(int(asked[2] or size - 1), size - 1)
+            last = min(int(asked[2] or size - 1), size - 1) if asked else size - 1
             headers["Content_Range"] = f"bytes {first}-{last}/{size}"
             self._answer(206, found.data[first : last + 1], **headers)
 
@@ -206,7 +206,9 @@ class _Handler(BaseHTTPRequestHandler):
             del owner.objects[name]
             self._answer(204)
         elif self.given.get("alt") == "media":
-            self._answer_data(owner.objects[name])
+            found = owner.objects[name]
+            told = {"Last_Modified": formatdate(found.modified, usegmt=True)}
+            self._answer_data(found, **told, X_Goog_Generation=str(found.generation))
         else:
             self._answer(200, json.dumps(_described(name, owner.objects[name])).encode())
 

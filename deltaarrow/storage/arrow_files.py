@@ -1,0 +1,134 @@
+"""Files of a store for pyarrow, opened and read with few requests."""
+
+import collections
+import errno
+import functools
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from deltaarrow.runtime.fork_safety import Lock
+from deltaarrow.storage.object_bytes import ObjectBytes
+
+if TYPE_CHECKING:
+    from deltaarrow.storage.fsspec_store import FsspecStore
+
+__all__ = ["arrow_handler"]
+
+_REMEMBERED = 64
+"""Files whose size, and bytes where it is small, are kept for the next time that a reader opens them."""
+
+
+def arrow_handler(store: "FsspecStore") -> Any:
+    """Return what `pyarrow.fs.PyFileSystem` takes; it can be pickled, and used after a fork."""
+    return _handler_class()(store)
+
+
+@functools.cache
+def _handler_class() -> Any:
+    from pyarrow import PythonFile
+    from pyarrow.fs import FSSpecHandler
+
+    class StoreHandler(FSSpecHandler):  # type: ignore[misc]  # pyarrow has no types
+        """Asks the store for its file system at each call, because a forked child has its own.
+
+        A scan opens a file for its footer, and again for its rows. In between the file stays as it is.
+        """
+
+        def __init__(self, store: "FsspecStore") -> None:
+            self._store = store
+            self._opened: collections.OrderedDict[str, ObjectBytes] = collections.OrderedDict()
+            self._lock = Lock()
+
+        @property
+        def fs(self) -> Any:
+            return self._store.fsspec_filesystem()
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return arrow_handler, (self._store,)
+
+        def get_file_info(self, paths: list[str]) -> Any:
+            with self._store.reaching():
+                return super().get_file_info(paths)
+
+        def open_input_stream(self, path: str) -> Any:
+            return self.open_input_file(path)
+
+        def open_input_file(self, path: str) -> Any:
+            store = self._store
+            if store.service.reads_ranges:
+                return PythonFile(_RangeFile(self._bytes(path)), mode="r")
+            with store.reaching():
+                # fsspec's isfile is also False for a place that cannot be reached.
+                _ensure_file(store.service.info(self.fs, path), path)
+                return PythonFile(_ReadFile(store, self.fs.open(path, mode="rb")), mode="r")
+
+        def _bytes(self, path: str) -> ObjectBytes:
+            with self._lock:
+                found = self._opened.get(path)
+            if found is None:
+                store = self._store
+                with store.reaching():
+                    info, tail = store.service.info_and_tail(self.fs, path)
+                _ensure_file(info, path)
+                found = ObjectBytes(store, store.service, path, info["size"], tail)
+                with self._lock:
+                    self._opened[path] = found
+                    if len(self._opened) > _REMEMBERED:
+                        self._opened.popitem(last=False)
+            return found
+
+    return StoreHandler
+
+
+def _ensure_file(info: Mapping[str, Any], path: str) -> None:
+    if info["type"] != "file":
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+class _ReadFile:
+    """A file of fsspec's that raises the store's errors."""
+
+    def __init__(self, store: "FsspecStore", file: Any) -> None:
+        self._store = store
+        self._file = file
+
+    def read(self, *size: int) -> Any:
+        with self._store.reaching():
+            return self._file.read(*size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _RangeFile:
+    """An object as a file of Python."""
+
+    closed = False
+
+    def __init__(self, data: ObjectBytes) -> None:
+        self._data = data
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        begin = self._position
+        data = self._data.read(begin, None if size is None or size < 0 else begin + size)
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._data.size}[whence]
+        self._position = begin + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self.closed = True
