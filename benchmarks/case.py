@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 __all__ = [
     "OURS",
@@ -63,8 +63,9 @@ class Dataset:
         return root / f"{self.name}-{zlib.crc32(code):08x}"
 
 
-Quantity = Literal["cold", "warm", "peak"]
-"""Measured quantities: seconds of the first run and of later runs; peak bytes."""
+Quantity = str
+"""A measured quantity: ``cold`` and ``warm`` are seconds of the first run and of later runs, ``peak`` is
+bytes. Any other is a figure of the case, by its column heading."""
 
 
 @dataclass(frozen=True)

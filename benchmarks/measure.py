@@ -59,26 +59,31 @@ def perform(task: Task) -> Any:
         return _prepare(case, root)
     scratch = Path(tempfile.mkdtemp(dir=root, prefix="scratch-"))
     try:
-        runs = case.engines[task.engine](case.dataset.folder(root), scratch)
-        next(runs)
-        if task.do == "answer":
-            return case.answer(_timed(runs)[0])
-        seconds = []
-        result = None
-        held = _held_bytes()
-        for _ in range(1 + task.repeats):
-            result, duration = _timed(runs)
-            seconds.append(duration)
-        peak = _peak_bytes()
-        return {
-            "cold": seconds[0],
-            "warm": seconds[1:],
-            "peak_bytes": peak,
-            "above_bytes": max(0, peak - held),
-            "figures": dict(case.figures(result)),
-        }
+        # An engine may have started a server, which ends with it.
+        with contextlib.closing(case.engines[task.engine](case.dataset.folder(root), scratch)) as runs:
+            next(runs)
+            if task.do == "answer":
+                return case.answer(_timed(runs)[0])
+            return _measured(case, runs, task.repeats)
     finally:
         shutil.rmtree(scratch)
+
+
+def _measured(case: Case, runs: Iterator[Any], repeats: int) -> dict[str, Any]:
+    seconds = []
+    result = None
+    held = _held_bytes()
+    for _ in range(1 + repeats):
+        result, duration = _timed(runs)
+        seconds.append(duration)
+    peak = _peak_bytes()
+    return {
+        "cold": seconds[0],
+        "warm": seconds[1:],
+        "peak_bytes": peak,
+        "above_bytes": max(0, peak - held),
+        "figures": dict(case.figures(result)),
+    }
 
 
 def _timed(runs: Iterator[Any]) -> tuple[Any, float]:

@@ -106,7 +106,9 @@ def _target_row(check: Check) -> tuple[str, ...]:
     def amount(value: float | None) -> str:
         if value is None:
             return ""
-        return f"{_megabytes(value)} MB" if check.of == "peak" else f"{_seconds(value)} s"
+        if check.of == "peak":
+            return f"{_megabytes(value)} MB"
+        return f"{_seconds(value)} s" if check.of in _QUANTITIES else f"{value:.3g}"
 
     limit = f"{check.limit:g} times" if check.ours is None else amount(check.limit)
     ratio = "" if check.ratio is None else f"{check.ratio:.3f}"

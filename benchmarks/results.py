@@ -32,13 +32,13 @@ class Measurements:
     """Further figures of a result, by column heading."""
 
     def median(self, of: Quantity) -> float:
-        """Return the median over the rounds: seconds, or bytes of the peak of memory."""
+        """Return the median over the rounds: seconds, bytes of the peak of memory, or a figure."""
         values: dict[Quantity, Sequence[float]] = {
             "cold": self.cold,
             "warm": self.warm,
             "peak": self.peak_bytes,
         }
-        return statistics.median(values[of])
+        return statistics.median(values[of] if of in values else [each[of] for each in self.figures])
 
 
 @dataclass(frozen=True)

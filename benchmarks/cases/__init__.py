@@ -19,6 +19,7 @@ from benchmarks.cases import (
     spark_source,
     sql,
     start_up,
+    stores,
     table_life,
     tpch,
     vacuum,
@@ -50,4 +51,5 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "sql": sql.cases,
     "spark_source": spark_source.cases,
     "distributed": distributed.cases,
+    "stores": stores.cases,
 }
