@@ -24,7 +24,6 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.executors import TaskLimits, using
 from deltaarrow.runtime.optional import require
 from deltaarrow.spark.python_of_spark import ensure_python
-from deltaarrow.spark.split_scan import OPEN_BYTES, split_size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +35,12 @@ _Result = TypeVar("_Result")
 _ANSWER = "place INT, answer BINARY"
 _FAILURES = "4"
 """The default of ``spark.task.maxFailures``."""
+
+_LEAST_BYTES, _MOST_BYTES = 16 << 20, 128 << 20
+_FILE_BYTES = 1 << 20
+"""The cost of a further file in a part, in bytes: less than that of a task of Spark."""
+
+_UNKNOWN_CORES = 8
 
 
 def on_executors(spark: "SparkSession") -> AbstractContextManager[None]:
@@ -134,18 +139,29 @@ class SparkExecutor:
         return int(self._spark.conf.get("spark.task.maxFailures", _FAILURES) or _FAILURES)
 
     def parts(self, sizes: Sequence[int]) -> list[list[int]]:
-        """Group files into parts as large as the splits of a read: see `Executor.parts`."""
-        limit = split_size(sizes)
+        """Group files into two parts for each core, but of 16 to 128 MiB: see `Executor.parts`."""
+        total = sum(size + _FILE_BYTES for size in sizes)
+        limit = min(max(total // (2 * self._cores) + 1, _LEAST_BYTES), _MOST_BYTES)
         parts: list[list[int]] = []
         room = 0
         for place, size in enumerate(sizes):
-            cost = size + OPEN_BYTES
+            cost = size + _FILE_BYTES
             if not parts or cost > room:
                 parts.append([])
                 room = limit
             parts[-1].append(place)
             room -= cost
         return parts
+
+    @property
+    def _cores(self) -> int:
+        """How many tasks Spark runs at once; Spark Connect does not tell."""
+        from pyspark.errors import PySparkAttributeError
+
+        try:
+            return int(self._spark.sparkContext.defaultParallelism)
+        except PySparkAttributeError:
+            return _UNKNOWN_CORES
 
     def threads_of_task(self, threads: int, at_once: int) -> int:
         """Let a task use one thread: Spark gives it one core."""

@@ -18,9 +18,9 @@ from deltaarrow.spark.types import FrameColumns
 if TYPE_CHECKING:
     from deltaarrow.engines import DeltaScanner
 
-__all__ = ["OPEN_BYTES", "SplitScan", "needed_columns", "split_size", "split_tasks"]
+__all__ = ["SplitScan", "needed_columns", "split_tasks"]
 
-OPEN_BYTES = 4 << 20
+_OPEN_BYTES = 4 << 20
 """Cost of opening a file, in bytes, like ``spark.sql.files.openCostInBytes``."""
 
 _LEAST_BYTES, _MOST_BYTES = 16 << 20, 128 << 20
@@ -78,23 +78,20 @@ def needed_columns(columns: FrameColumns, conditions: Sequence[RowCondition]) ->
     return tuple(dict.fromkeys([*columns.schema.names, *(path[0] for path in sorted(asked))]))
 
 
-def split_size(sizes: Sequence[int]) -> int:
-    """Return the bytes of one of 16 splits of files of these sizes, but 16 to 128 MiB."""
-    total = sum(size + OPEN_BYTES for size in sizes)
-    return min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
-
-
 def split_tasks(tasks: Sequence[FileTask], partition_bytes: int | None) -> list[tuple[FileTask, ...]]:
     """Group tasks into splits of about `partition_bytes`, but at least one row group.
 
     If None, there are 16 splits, as long as each has 16 to 128 MiB. No split has a file twice, because a
     reader finds the deletion vectors of its files by path.
     """
-    limit = split_size([task.size for task in tasks]) if partition_bytes is None else partition_bytes
+    limit = partition_bytes
+    if limit is None:
+        total = sum(task.size + _OPEN_BYTES for task in tasks)
+        limit = min(max(total // _WANTED_SPLITS, _LEAST_BYTES), _MOST_BYTES)
     splits: list[list[FileTask]] = []
     room, paths = 0, set[str]()
     for task in _parts(tasks, max(limit, _LEAST_PART)):
-        cost = task.span_size + OPEN_BYTES
+        cost = task.span_size + _OPEN_BYTES
         if not splits or cost > room or task.path in paths:
             splits.append([])
             room, paths = limit, set()
