@@ -50,9 +50,11 @@ class CheckpointRows:
     def __init__(self, state: LogState, files: CheckpointFiles) -> None:
         self._state = state
         self._files = files
-        self._identity = self._found_identity()
-        if self._identity is None:
+        found = self._found_identity()
+        if found is None:
             raise UnreadableRowsError(f"{state.store.uri} cannot tell a file from its replacement")
+        self.identity = found
+        """The names of the files, with what tells each from a replacement; equal in other processes."""
 
     @property
     def evidence(self) -> "_CheckpointEvidence":
@@ -69,7 +71,7 @@ class CheckpointRows:
 
     def are_current(self) -> bool:
         """Whether the files are still those that were read."""
-        return self._found_identity() == self._identity
+        return self._found_identity() == self.identity
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -113,7 +115,7 @@ class CheckpointRows:
 
     def key(self, what: Hashable) -> Hashable:
         """Return a cache key for `what` that is valid only for these very files."""
-        return self._identity, what
+        return self.identity, what
 
     # --- reading ---
 

@@ -1,7 +1,14 @@
-"""The live files of a snapshot that may hold a row matching a predicate."""
+"""The live files of a snapshot that may hold a row matching a predicate.
 
+A very large checkpoint is weighed in tasks, if an executor is in use that runs tasks elsewhere: each task
+weighs the files in its part of the checkpoint and answers with row numbers. This process then reads the
+wanted columns of these rows.
+"""
+
+import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +19,9 @@ from deltaarrow.live_files.checkpoint_source import CheckpointRows, UnreadableRo
 from deltaarrow.live_files.sources import CommitRows, FileRows, LoadedEvidence, TableRows
 from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import list_files
+from deltaarrow.log.parts import divided
 from deltaarrow.runtime.cache import CacheSpace
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import StructType
 from deltaarrow.statistics import Asked, Verdicts, may_match, statistics_asked
@@ -23,6 +32,9 @@ _COLUMN_BYTES = 2 << 10
 """The memory that Python and Arrow take per table column, however few rows it has."""
 
 _TRIES = 3
+
+_Left = tuple[FileRows, np.ndarray | None]
+"""A source, and the rows of it that a predicate keeps; None for all."""
 
 
 class LiveFiles:
@@ -69,21 +81,63 @@ class LiveFiles:
         if is_in_memory or not (is_small and next(self._asked)):
             for _ in range(_TRIES):
                 try:
-                    sources = list(self._sources(state))
-                    tables = [self._left_of(each, predicate, columns) for each in sources]
+                    left = self._left_in_tasks(state, predicate) or [
+                        (each, self._rows_left(each, predicate)) for each in _checkpoint_rows(state, state)
+                    ]
+                    if (commits := self._recent(state)) is not None:
+                        left.append((commits, self._rows_left(commits, predicate)))
+                    sources = [source for source, _ in left]
+                    tables = [source.table(rows, columns) for source, rows in left]
                     if all(each.are_current() for each in sources if isinstance(each, CheckpointRows)):
                         return pa.concat_tables(tables) if tables else list_files(state, columns)
                 except UnreadableRowsError:
                     break
         listed = self._listed() if is_small else TableRows(list_files(state))
-        return self._left_of(listed, predicate, columns)
+        return listed.table(self._rows_left(listed, predicate), columns)
 
-    def _sources(self, state: LogState) -> Iterator[FileRows]:
-        """The rows of the checkpoint, then those of the commits after it."""
-        tail, parts = state.file_actions
-        yield from (CheckpointRows(state, files) for files in parts if files.holds("add"))
-        if tail.adds:
-            yield self._commits if state is self._state else CommitRows(state)
+    def _recent(self, state: LogState) -> CommitRows | None:
+        """The rows of the commits after the checkpoint; None if there are none."""
+        if not state.file_actions[0].adds:
+            return None
+        return self._commits if state is self._state else CommitRows(state)
+
+    def rows_left(self, predicate: Predicate) -> "list[_RowsLeft] | None":
+        """Return the rows that a predicate keeps of each group of checkpoint files.
+
+        None if the files must be listed for an answer.
+        """
+        try:
+            sources = _checkpoint_rows(self._state, self._state)
+            found = [_RowsLeft(each.identity, self._rows_left(each, predicate)) for each in sources]
+        except UnreadableRowsError:
+            return None
+        return found if all(each.are_current() for each in sources) else None
+
+    def _left_in_tasks(self, state: LogState, predicate: Predicate) -> list[_Left]:
+        """The rows of the checkpoint that tasks of an executor keep; none if there are no such tasks."""
+        if state.checkpoint_bytes <= state.limits.planned_bytes or not self._weighs(predicate):
+            return []
+        parts = divided(state)
+        if not parts:
+            return []
+        tasks = [_PartTask(part, self._table, predicate) for part in parts]
+        limits = TaskLimits(len(tasks), "deltaarrow-files")
+        with contextlib.closing(executor_in_use().run(tasks, limits)) as results:
+            found = dict(results)
+        left: list[_Left] = []
+        for place, part in enumerate(parts):
+            answers, sources = found[place], _checkpoint_rows(state, part)
+            if answers is None or [each.identity for each in answers] != [each.identity for each in sources]:
+                return []
+            left += [(source, each.rows) for source, each in zip(sources, answers, strict=True)]
+        return left
+
+    def _weighs(self, predicate: Predicate) -> bool:
+        """Whether a predicate looks at partition values or statistics of files."""
+        return any(
+            not isinstance(statistics_asked(stage, *self._table)[1], bool)
+            for stage in self._stages(predicate)
+        )
 
     @cached_property
     def _commits(self) -> CommitRows:
@@ -93,8 +147,8 @@ class LiveFiles:
         """All files, in memory."""
         return self._cache.find("listed", lambda: TableRows(list_files(self._state)))
 
-    def _left_of(self, source: FileRows, predicate: Predicate, columns: Sequence[str]) -> pa.Table:
-        """The files of a source that the predicate keeps.
+    def _rows_left(self, source: FileRows, predicate: Predicate) -> np.ndarray | None:
+        """The rows of a source that the predicate keeps; None for all.
 
         Conditions on partition values come first. Statistics are read for all rows and cached, or only for
         the remaining rows if these are few. Statistics of variants are decoded one by one and read only for
@@ -116,7 +170,7 @@ class LiveFiles:
                 rows = _rows(verdicts, rows)
             elif len(rows):
                 rows = _rows(self._verdicts(stage, asked, evidence.at(rows)), rows)
-        return source.table(rows, columns)
+        return rows
 
     def _stages(self, predicate: Predicate) -> tuple[Predicate, Predicate, Predicate]:
         """The conjuncts on partition values alone, those on data columns, and those on variants."""
@@ -130,6 +184,42 @@ class LiveFiles:
     def _verdicts(self, predicate: Predicate, asked: Sequence[Asked], evidence: LoadedEvidence) -> Verdicts:
         evidence.load(asked)
         return may_match(predicate, evidence, *self._table)
+
+
+def _checkpoint_rows(state: LogState, part: LogState) -> list[CheckpointRows]:
+    """The rows of those checkpoint files of a version that a part of it has."""
+    return [CheckpointRows(state, files) for files in part.file_actions[1] if files.holds("add")]
+
+
+@dataclass(frozen=True)
+class _RowsLeft:
+    """The rows that a predicate keeps of checkpoint files of one schema.
+
+    Args:
+        identity: that of the files, as `CheckpointRows.identity`.
+        rows: the numbers of the rows; None for all.
+    """
+
+    identity: tuple[Hashable, ...]
+    rows: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class _PartTask:
+    """Weighs the files in a part of a checkpoint; picklable.
+
+    Args:
+        part: the part.
+        table: what `LiveFiles` takes besides: schema, column mapping mode and partition columns.
+        predicate: the predicate.
+    """
+
+    part: LogState
+    table: tuple[StructType, str, tuple[str, ...]]
+    predicate: Predicate
+
+    def __call__(self) -> list[_RowsLeft] | None:
+        return LiveFiles(self.part, *self.table).rows_left(self.predicate)
 
 
 def _rows(verdicts: Verdicts, among: np.ndarray | None) -> np.ndarray | None:

@@ -44,6 +44,7 @@ __all__ = [
     "open_checkpoint",
     "read_file_actions",
     "read_sidecar_names",
+    "sidecar_location",
 ]
 
 _HEAD_COLUMNS = ("protocol", "metaData", "txn", "domainMetadata", "sidecar")
@@ -396,7 +397,8 @@ def _ensure_type(path: str, data_type: pa.DataType, rule: _Rule) -> None:
             raise CorruptLogError(f"there is no column {path}.{name}")
 
 
-def _sidecar_name(sidecar: Sidecar) -> str:
+def sidecar_location(sidecar: Sidecar) -> str:
+    """Return the store name of a sidecar. Raises `CorruptLogError` if it is outside its folder."""
     name = decode_path(sidecar.path)
     if ".." in name.split("/"):
         raise CorruptLogError(f"the sidecar {sidecar.path!r} is not in {SIDECAR_FOLDER}")
@@ -428,7 +430,7 @@ def open_checkpoint(store: Store, checkpoint: Checkpoint) -> CheckpointHead:
         raise CorruptLogError(f"{names}: there is neither a column add nor a column sidecar")
     with _reading(checkpoint.files[0].name):
         # A sidecar named twice is read once.
-        sidecars = dict.fromkeys(map(_sidecar_name, head.sidecars))
+        sidecars = dict.fromkeys(map(sidecar_location, head.sidecars))
     for name in sidecars:
         with _reading(name), _open_parquet(store, name) as (opened, _):
             schema = opened.schema_arrow
@@ -490,4 +492,4 @@ def read_sidecar_names(store: Store, file: LogFile) -> set[str]:
         with _reading(file.name):
             _read_parquet_head(store, file.name, head)
     with _reading(file.name):
-        return {_sidecar_name(sidecar).rpartition("/")[2] for sidecar in head.sidecars}
+        return {sidecar_location(sidecar).rpartition("/")[2] for sidecar in head.sidecars}

@@ -63,7 +63,7 @@ class OpenSources:
     @property
     def _has_newer(self) -> bool:
         tail = self.state.file_actions[0]
-        return bool(tail.adds or tail.removes)
+        return bool(tail.adds or tail.removes or tail.others)
 
     def select(self, files: CheckpointFiles, columns: Sequence[str], among: str | None = None) -> str | None:
         """Return a SELECT of the actions in checkpoint files that no commit overrides.
@@ -157,7 +157,7 @@ class FileSources:
         state, (tail, parts) = self.state, self.state.file_actions
         try:
             with files_cursor(state.store) as cursor:
-                if parts and (newer := [*tail.adds, *tail.removes]):
+                if parts and (newer := tail.keys):
                     cursor.register("newer", key_table(newer))
                 yield OpenSources(state, action, cursor)
         except (duckdb.OutOfMemoryException, duckdb.InterruptException):

@@ -30,7 +30,7 @@ def incremental_adds(state: LogState, layout: CheckpointLayout, add_type: pa.Str
     """
     adds, parts = state.tail.adds, state.checkpoint_files
     is_small = len(adds) <= _FEW_COMMITTED and state.checkpoint_bytes <= _SMALL_CHECKPOINT
-    if not is_small or state.tail.removes or len(parts) > 1:
+    if not is_small or state.is_part or state.tail.removes or len(parts) > 1:
         return None
     older = _older_adds(state.store, parts[0], add_type) if parts else pa.nulls(0, add_type)
     if older is None or not adds.keys().isdisjoint(_keys(older)):

@@ -12,7 +12,7 @@ checkpoint stay in its files, and queries leave out those that the commits overr
 (`deltaarrow.log.file_sources`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -35,7 +35,13 @@ from deltaarrow.actions.arrow import KEY_COLUMNS
 from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.log.checkpoints import CheckpointFiles, CheckpointHead, is_complete, read_file_actions
+from deltaarrow.log.checkpoints import (
+    CheckpointFiles,
+    CheckpointHead,
+    is_complete,
+    read_file_actions,
+    sidecar_location,
+)
 from deltaarrow.log.checksums import (
     VersionChecksum,
     ensure_agreement,
@@ -77,6 +83,8 @@ class LogState:
     by_checksum: bool = True
     """Whether the list of files is compared with the version checksum."""
     limits: LogLimits = DEFAULT_LIMITS
+    is_part: bool = False
+    """Whether it has only some of the files of the version: see `part`."""
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
     """The same version made from other files, after those of the checkpoint were deleted or rewritten."""
 
@@ -189,13 +197,50 @@ class LogState:
     @property
     def checkpoint_bytes(self) -> int:
         """The total size of the checkpoint files; 0 without a checkpoint."""
+        return sum(self.checkpoint_sizes.values())
+
+    @property
+    def checkpoint_sizes(self) -> dict[str, int]:
+        """The size of each file of the checkpoint, with sidecars, by its store name."""
         files = self.segment.checkpoint.files if self.segment.checkpoint is not None else ()
-        return sum(file.entry.size for file in files) + sum(s.size_in_bytes for s in self._head.sidecars)
+        sizes = {file.name: file.entry.size for file in files}
+        return sizes | {sidecar_location(each): each.size_in_bytes for each in self._head.sidecars}
 
     @property
     def tail(self) -> LogTail:
         """The reconciled commits after the checkpoint; do not change it."""
         return self._tail
+
+    def part(self, names: Collection[str], *, with_commits: bool = False) -> "LogState":
+        """Return the same version with some of its file actions only; picklable.
+
+        These are the actions in Parquet files of the checkpoint that no commit overrides and, if
+        `with_commits`, those in memory. A part is not compared with the version checksum.
+
+        Args:
+            names: the store names of the checkpoint files.
+            with_commits: whether the part has the actions in memory.
+        """
+        tail, parts = self.file_actions
+        wanted = frozenset(names)
+        chosen = [replace(each, names=tuple(n for n in each.names if n in wanted)) for each in parts]
+        head = CheckpointHead(files=[each for each in chosen if each.names])
+        tail = tail if with_commits else LogTail(others=self._keys_of_commits)
+        return LogState(
+            self.store,
+            self.segment,
+            self.protocol,
+            self.metadata,
+            partial(_as_read, (self.segment, head, tail)),
+            by_checksum=False,
+            # What is in memory now is all that may be.
+            limits=replace(self.limits, replayed_bytes=-1),
+            is_part=True,
+        )
+
+    @cached_property
+    def _keys_of_commits(self) -> frozenset[FileActionKey]:
+        return frozenset(self.file_actions[0].keys)
 
     def recent_adds(self) -> Iterable[Mapping[str, Any]]:
         """Return the live files that are in no Parquet checkpoint, as JSON objects with all fields."""
@@ -230,8 +275,12 @@ class LogState:
     def through_cleanup(self, query: Callable[["LogState"], pa.Table]) -> pa.Table:
         """Run a query; repeat it from a new listing of the log if the checkpoint was deleted or rewritten.
 
+        A part of a version is not listed again: a task tells the error to the process that has the version.
+
         Raises `VersionNotFoundError` when the log was cleaned up so that the version can no longer be read.
         """
+        if self.is_part:
+            return query(self)
         state = self._next or self
         for _ in range(_TRIES):
             try:
@@ -267,6 +316,10 @@ class LogState:
 
 
 _Contents = tuple[LogSegment, CheckpointHead, LogTail]
+
+
+def _as_read(contents: _Contents) -> _Contents:
+    return contents
 
 
 def _read(

@@ -42,6 +42,13 @@ class LogTail:
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
     adds: dict[FileActionKey, JsonAction] = field(default_factory=dict)
     removes: dict[FileActionKey, JsonAction] = field(default_factory=dict)
+    others: frozenset[FileActionKey] = frozenset()
+    """The keys of more file actions of commits, in part of a version without these actions."""
+
+    @property
+    def keys(self) -> list[FileActionKey]:
+        """The keys of all file actions of commits, which override those of the checkpoint."""
+        return [*self.adds, *self.removes, *self.others]
 
     def take_older(self, name: str, actions: Sequence[JsonAction]) -> None:
         """Add the actions of the older file `name`, newest first; newer actions are kept.

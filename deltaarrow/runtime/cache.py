@@ -61,6 +61,10 @@ class CacheSpace:
         self._number = next(_numbers)
         weakref.finalize(self, _closed.append, self._number).atexit = False
 
+    def __reduce__(self) -> tuple[type["CacheSpace"], tuple[()]]:
+        """Pickle as an empty space: its number means another space in another process."""
+        return CacheSpace, ()
+
     def find(
         self,
         key: Hashable,

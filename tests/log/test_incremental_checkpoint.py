@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import deltaarrow.log.checkpoint_writer as checkpoint_writer
+import deltaarrow.log.checkpoint_content as checkpoint_content
 import deltaarrow.log.incremental_checkpoint as incremental_checkpoint
 from deltaarrow import DeltaTable, PostCommitHookProperties, write_deltalake
 from deltaarrow.log import list_segment, replay, write_checkpoint
@@ -33,7 +33,7 @@ def carried(monkeypatch):
         answers.append(found is not None)
         return found
 
-    monkeypatch.setattr(checkpoint_writer, "incremental_adds", noted)
+    monkeypatch.setattr(checkpoint_content, "incremental_adds", noted)
     return answers
 
 
@@ -46,7 +46,7 @@ def contents(path, monkeypatch=None):
     """The rows of files of a checkpoint that is written now."""
     store = open_store(path)
     if monkeypatch is not None:
-        monkeypatch.setattr(checkpoint_writer, "incremental_adds", lambda *_: None)
+        monkeypatch.setattr(checkpoint_content, "incremental_adds", lambda *_: None)
     sidecars = {file.name for file in store.list_from("_delta_log/_sidecars")}
     name = write_checkpoint(replay(store, list_segment(store)))
     if not name.endswith(".checkpoint.parquet"):
