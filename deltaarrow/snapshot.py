@@ -4,7 +4,7 @@ Opening a snapshot reads little of the log. `Snapshot.files` reads the list of f
 leaves out files that cannot hold a matching row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, SupportsIndex
@@ -310,8 +310,13 @@ class Snapshot:
 
         `files` must have the columns ``partition_values`` and ``stats`` of `FILE_SCHEMA`.
         """
-        return statistics.matching_rows(
-            files, self._derived(predicate), self.schema, self.mapping_mode, self.partition_columns
+        return next(self.may_match_each(files, [predicate]))
+
+    def may_match_each(self, files: pa.Table, predicates: "Iterable[Predicate]") -> Iterator[np.ndarray]:
+        """Yield the answer of `may_match` for each of several predicates."""
+        derived = map(self._derived, predicates)
+        return statistics.matching_each(
+            files, derived, self.schema, self.mapping_mode, self.partition_columns
         )
 
     def _derived(self, predicate: "Predicate") -> "Predicate":

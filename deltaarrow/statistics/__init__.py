@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from deltaarrow.statistics.listed import (
         PLACE as PLACE,
         ListedFiles as ListedFiles,
+        matching_each as matching_each,
         matching_rows as matching_rows,
         read_statistics as read_statistics,
     )

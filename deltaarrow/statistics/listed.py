@@ -5,7 +5,7 @@ once, for all bounds and counts that a condition needs (`deltaarrow.statistics.b
 of PROTOCOL.md).
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from deltaarrow.statistics.skipping import may_match, statistics_asked
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["PLACE", "ListedFiles", "OpenCursor", "matching_rows", "read_statistics"]
+__all__ = ["PLACE", "ListedFiles", "OpenCursor", "matching_each", "matching_rows", "read_statistics"]
 
 PLACE = "place"
 """The column of a source with the index of each file."""
@@ -251,10 +251,23 @@ def matching_rows(
         mapping_mode: the column mapping mode.
         partition_columns: logical names.
     """
+    return next(matching_each(files, [predicate], schema, mapping_mode, partition_columns))
+
+
+def matching_each(
+    files: pa.Table,
+    predicates: Iterable[Predicate],
+    schema: StructType,
+    mapping_mode: str = "none",
+    partition_columns: Collection[str] = (),
+) -> Iterator[np.ndarray]:
+    """Yield the answer of `matching_rows` for each of several predicates; statistics are parsed once."""
     of_table = schema, mapping_mode, partition_columns
-    asked, verdict = statistics_asked(predicate, *of_table)
-    if not isinstance(verdict, bool):
-        listed = ListedFiles.of(files)
-        listed.load(asked)
-        verdict = may_match(predicate, listed, *of_table)
-    return np.full(files.num_rows, verdict) if isinstance(verdict, bool) else verdict
+    listed: ListedFiles | None = None
+    for predicate in predicates:
+        asked, verdict = statistics_asked(predicate, *of_table)
+        if not isinstance(verdict, bool):
+            listed = ListedFiles.of(files) if listed is None else listed
+            listed.load(asked)
+            verdict = may_match(predicate, listed, *of_table)
+        yield np.full(files.num_rows, verdict) if isinstance(verdict, bool) else verdict

@@ -24,10 +24,10 @@ from deltaarrow.operations.dml.change_task import REPEATED_MATCH, repeated_match
 from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
-from deltaarrow.operations.dml.merge_pruning import read_predicate
+from deltaarrow.operations.dml.merge_pruning import matching_batches, ordered_values, read_predicate
 from deltaarrow.operations.dml.merge_source import SOURCE, SourceFile, load_source
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clause_sql
-from deltaarrow.operations.dml.merge_tasks import stage_in_tasks
+from deltaarrow.operations.dml.merge_tasks import SourceMatches, stage_in_tasks
 from deltaarrow.operations.dml.operation import RowOperation, times
 from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
@@ -89,7 +89,7 @@ def carry_out_merge(
                 if merge.has_parts and not of.is_replay and executor_in_use().parts([]) is not None:
                     file = SourceFile(store)
                     stack.callback(file.delete)
-                source_rows.append(merge.load(cursor, file))
+                source_rows.append(merge.load(cursor))
             return merge.run(cursor, source_rows[0], file)
 
         return operation.carry_out(run)
@@ -154,7 +154,7 @@ class Merge:
     def run(
         self, cursor: "duckdb.DuckDBPyConnection", source_rows: int, file: SourceFile | None = None
     ) -> dict[str, Any]:
-        """Merge the source, which is loaded and has so many rows; with `file`, which has them, in tasks."""
+        """Merge the source, which is loaded and has so many rows; with `file`, which takes them, in tasks."""
         operation, statement = self.operation, self.statement
         exported = self._exported()
         ids = () if operation.tracking is None or statement.only_inserts else scan.ROW_TRACKING_COLUMNS
@@ -182,7 +182,11 @@ class Merge:
                 stage = RowStage(operation.transaction, changes, relies_on_kept=relies_on_kept)
                 whole = self._join_query(exported, ids)
                 matches = self._matches(exported, ids) if inserts else None
-                staged = stage_in_tasks(operation, stage, file, whole, matches)
+                snapshot, scope = operation.snapshot, self.inner
+                values = ordered_values(self.condition, scope, snapshot)
+                file.write(cursor, self._loaded_schema, source_rows, values)
+                known = matching_batches(file, plan.files, self.condition, scope, snapshot)
+                staged = stage_in_tasks(operation, stage, SourceMatches(file, known), whole, matches)
             else:
                 how |= {"cursor": cursor, "relies_on_kept": inserts}
                 staged = operation.stage(plan, query, numbering=numbering, **how)
@@ -251,20 +255,23 @@ class Merge:
 
     # --- the source -------------------------------------------------------------------------------
 
-    def load(self, cursor: "duckdb.DuckDBPyConnection", file: SourceFile | None = None) -> int:
+    def load(self, cursor: "duckdb.DuckDBPyConnection") -> int:
         """Load the columns of the source that the merge reads into a table; return the number of rows.
 
-        `file` gets the rows as well. Raises the exceptions of the source.
+        Raises the exceptions of the source.
         """
+        schema, counted = self._loaded_schema, [0]
+        load_source(cursor, self._source_batches(schema.names[:-1], schema, counted), schema)
+        return counted[0]
+
+    @property
+    def _loaded_schema(self) -> pa.Schema:
+        """The columns of the source that the merge reads, and the number of each row."""
         alias = self.statement.source_alias
         read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
         names = [name for name in self.source_schema.names if name in read]
         wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
-        schema = wanted.append(pa.field(self.present, pa.int64()))
-        counted = [0]
-        batches = self._source_batches(names, schema, counted)
-        load_source(cursor, batches if file is None else file.copied(batches, schema), schema)
-        return counted[0]
+        return wanted.append(pa.field(self.present, pa.int64()))
 
     def _source_batches(
         self, names: Sequence[str], schema: pa.Schema, counted: list[int]

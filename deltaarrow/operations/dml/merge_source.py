@@ -2,21 +2,29 @@
 
 The file lies in the folder of the table, which executors reach, and is deleted when the merge ends. If the
 driver dies before, no version names the file, and VACUUM deletes it.
+
+Its rows are sorted by the values that columns of the table must equal, and the bounds of these values are
+known for each batch. So a task reads only the batches that may have rows for its files.
 """
 
 import contextlib
 import itertools
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import DeltaError
+from deltaarrow.operations.dml.query import computing_rows
+from deltaarrow.runtime.executors import Executor
+from deltaarrow.schema import conform
+from deltaarrow.spark_sql import provide_kernels
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -30,7 +38,9 @@ SOURCE = "deltaarrow_source"
 _STREAM = "deltaarrow_source_stream"
 _MOST_HELD = 64 << 20
 """A source of fewer bytes is joined in memory; a larger one is loaded into a DuckDB table that can spill."""
-_BATCH_ROWS = 1 << 17
+_BATCHES = 64
+_LEAST_ROWS, _MOST_ROWS = 1 << 11, 1 << 17
+"""A batch has at least and at most so many rows; between the two there are `_BATCHES` batches."""
 
 
 def load_source(
@@ -74,6 +84,21 @@ def _first_batches(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.
             return
 
 
+def _sorted_source(
+    cursor: "duckdb.DuckDBPyConnection", columns: int, values: Sequence[str], at_once: int
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the rows of `SOURCE` with values after its columns, sorted by these."""
+    order = ", ".join(str(columns + number) for number in range(1, len(values) + 1))
+    sql = f"SELECT s.*{''.join(f', {value}' for value in values)} FROM {SOURCE} AS s"
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(computing_rows())
+        provide_kernels(cursor, sql)
+        batches = cursor.sql(f"{sql} ORDER BY {order}" if order else sql).to_arrow_reader(at_once)
+        # An open result would keep the cursor from running anything else.
+        stack.callback(batches.close)
+        yield from batches
+
+
 @dataclass
 class SourceFile:
     """The rows of a source as an Arrow file in the folder of a table; picklable.
@@ -82,28 +107,72 @@ class SourceFile:
         store: the folder of the table.
         name: the name of the file.
         sizes: the bytes of its batches in memory, once it is written.
-        rows: the number of its rows, once it is written.
+        rows: the number of rows of its batches, once it is written.
+        bounds: by the SQL of a value, its least and its greatest value in each batch, once it is written;
+            None for both if the value is NULL in all rows.
     """
 
     store: Store
     name: str = field(default_factory=lambda: f"deltaarrow-merge-{uuid.uuid4()}.arrow")
     sizes: list[int] = field(default_factory=list)
-    rows: int = 0
+    rows: list[int] = field(default_factory=list)
+    bounds: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
 
-    def copied(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and write them to the file, which is complete after the last one."""
+    def write(
+        self, cursor: "duckdb.DuckDBPyConnection", schema: pa.Schema, rows: int, values: Sequence[str]
+    ) -> None:
+        """Write the rows of `SOURCE`, once.
+
+        Args:
+            cursor: has the source.
+            schema: the columns of the source.
+            rows: the number of its rows.
+            values: the SQL of the values over ``s``, rows of the source, that order the rows.
+        """
+        if self.sizes:
+            return
+        try:
+            self._write(cursor, schema, rows, values)
+        except (DeltaError, ValueError, OverflowError):
+            if not values:
+                raise
+            # The merge itself raises for a value that cannot be computed. Python lacks some times.
+            self._write(cursor, schema, rows, ())
+
+    def _write(
+        self, cursor: "duckdb.DuckDBPyConnection", schema: pa.Schema, rows: int, values: Sequence[str]
+    ) -> None:
+        self.sizes, self.rows = [], []
+        at_once = min(max(rows // _BATCHES, _LEAST_ROWS), _MOST_ROWS)
+        self.bounds = {sql: [] for sql in values}
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         with (
+            contextlib.closing(_sorted_source(cursor, len(schema), values, at_once)) as batches,
             self.store.open_output(self.name) as output,
             pa.ipc.new_file(output, schema, options=options) as writer,
         ):
             for batch in batches:
-                for start in range(0, batch.num_rows, _BATCH_ROWS):
-                    part = batch.slice(start, _BATCH_ROWS)
-                    writer.write_batch(part)
-                    self.sizes.append(part.nbytes)
-                    self.rows += part.num_rows
-                yield batch
+                part = conform(batch.select(range(len(schema))), schema)
+                writer.write_batch(part)
+                self.sizes.append(part.nbytes)
+                self.rows.append(part.num_rows)
+                for sql, column in zip(values, batch.columns[len(schema) :], strict=True):
+                    least_and_greatest = pc.min_max(column)
+                    self.bounds[sql].append(tuple(each.as_py() for each in least_and_greatest.values()))
+
+    def shares(self, executor: Executor) -> list[list[int]]:
+        """Return the places of the batches that one task of an executor reads, if no two read the same."""
+        blocks: list[list[int]] = []
+        room = 0
+        for place, rows in enumerate(self.rows):
+            if not blocks or rows > room:
+                blocks.append([])
+                room = _MOST_ROWS
+            blocks[-1].append(place)
+            room -= rows
+        parts = executor.parts([sum(self.sizes[place] for place in block) for block in blocks])
+        assert parts is not None  # as tasks are run elsewhere
+        return [[place for number in part for place in blocks[number]] for part in parts]
 
     def delete(self) -> None:
         """Delete the file; if that fails, VACUUM will."""

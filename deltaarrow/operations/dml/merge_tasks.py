@@ -1,13 +1,16 @@
 """A MERGE in tasks, for an executor that runs them in other processes.
 
-Each task joins some files of the table with the whole source, which it reads from a file. No two tasks share
-a row of the table, so each task by itself finds rows that several source rows match. The tasks tell which
-source rows match any row. Then further tasks insert the others, each those of a part of the source, by the
-same query over no rows of the table. If all files fit into one task, it inserts rows as well.
+Each task joins some files of the table with the rows of the source that may match rows of these files. It
+reads them from a file. No two tasks share a row of the table, so each task by itself finds rows that several
+source rows match. The tasks tell which source rows match any row. Then further tasks insert the others, each
+those of a part of the source, by the same query over no rows of the table. If all files fit into one task, it
+inserts rows as well.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
 from deltaarrow.operations.dml.join_query import JoinQuery
@@ -16,18 +19,42 @@ from deltaarrow.operations.dml.operation import RowOperation
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.runtime.executors import Executor, Threads, executor_in_use
 
-__all__ = ["stage_in_tasks"]
+__all__ = ["SourceMatches", "stage_in_tasks"]
+
+
+@dataclass(frozen=True)
+class SourceMatches:
+    """A source, and what is known of its matches.
+
+    Args:
+        file: the source.
+        files: for each batch of the source a mask of the files of the plan that may have matching rows; None
+            if any file may match any batch.
+    """
+
+    file: SourceFile
+    files: Sequence[np.ndarray] | None
+
+    def of(self, places: Sequence[int]) -> SourceRows:
+        """Return the rows that may match rows of some files of the plan."""
+        if self.files is None:
+            return SourceRows(self.file)
+        return SourceRows(self.file, [batch for batch, mask in enumerate(self.files) if mask[places].any()])
 
 
 def stage_in_tasks(
-    operation: RowOperation, stage: RowStage, file: SourceFile, whole: JoinQuery, matches: JoinQuery | None
+    operation: RowOperation,
+    stage: RowStage,
+    source: SourceMatches,
+    whole: JoinQuery,
+    matches: JoinQuery | None,
 ) -> StagedRows:
     """Stage the changes of a merge.
 
     Args:
         operation: the operation.
         stage: stages the changes of its plan.
-        file: the source.
+        source: the source.
         whole: the query of the merge on one node.
         matches: the query of the same without inserted rows, which tells the numbers of source rows; None if
             the merge inserts nothing.
@@ -42,21 +69,23 @@ def stage_in_tasks(
         of_task = replace(query, source=rows)
         return ChangeTask(of, of_task, operation.now_ms, operation.memory_limit, operation.spill_limit)
 
-    every = SourceRows(file)
+    file = source.file
     # Identity columns are numbered in one sequence, so this process inserts their rows.
     is_numbered = bool(changes.numbering.columns)
     if matches is None:
-        return stage.stage_tasks([task(changes.of(part), whole, every) for part in parts], parts)
+        return stage.stage_tasks([task(changes.of(part), whole, source.of(part)) for part in parts], parts)
     if len(parts) <= 1 and not is_numbered:
-        return stage.stage_tasks([task(changes, whole, every)], [range(changes.plan.files.num_rows)])
+        return stage.stage_tasks(
+            [task(changes, whole, SourceRows(file))], [range(changes.plan.files.num_rows)]
+        )
 
     def inserts(changed: ChangedRows) -> tuple[Sequence[ChangeTask], Executor]:
         of = replace(changes.of(()), others_change=bool(changed.gone))
-        shares = [None] if is_numbered else executor.parts(file.sizes)
-        if len(changed.sources) == file.rows:
+        shares = [None] if is_numbered else file.shares(executor)
+        if len(changed.sources) == sum(file.rows):
             shares = []
-        tasks = [task(of, whole, SourceRows(file, share, changed.sources)) for share in shares or ()]
+        tasks = [task(of, whole, SourceRows(file, share, changed.sources)) for share in shares]
         return tasks, Threads() if is_numbered else executor
 
-    tasks = [task(changes.of(part), matches, every) for part in parts]
+    tasks = [task(changes.of(part), matches, source.of(part)) for part in parts]
     return stage.stage_tasks(tasks, parts, inserts)
