@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.operations.write_options import (
         SPARK_OPTIONS as SPARK_OPTIONS,
+        StreamEpoch as StreamEpoch,
         WriteOptions as WriteOptions,
         parse_spark_options as parse_spark_options,
     )

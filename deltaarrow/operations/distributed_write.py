@@ -17,7 +17,7 @@ from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write import begin_write
-from deltaarrow.operations.write_options import WriteOptions
+from deltaarrow.operations.write_options import StreamEpoch, WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path
@@ -80,15 +80,22 @@ class DistributedWrite:
         task = planned.begin(transaction).task
         return cls(store, version, data, options, commit_properties, planned, task, hook_properties)
 
-    def again(self, snapshot: Snapshot | None, applications: Sequence[Transaction]) -> Self:
-        """Plan the same write for a newer snapshot of the table, with the progress of applications.
+    def again(
+        self,
+        snapshot: Snapshot | None,
+        applications: Sequence[Transaction],
+        epoch: StreamEpoch | None = None,
+    ) -> Self:
+        """Plan the same write for a newer snapshot of the table, as a batch of a stream.
+
+        The commit records the progress of applications.
 
         The new plan can commit the files that tasks of this plan have written.
 
         Raises `MetadataChangedException` if tasks would now write different files, because the schema,
         partitioning, constraints or properties of the table have changed, and the exceptions of `plan`.
         """
-        options = replace(self.options, applications=applications)
+        options = replace(self.options, applications=applications, epoch=epoch)
         if self.planned is None or self.version == (None if snapshot is None else snapshot.version):
             planned = None if self.planned is None else replace(self.planned, options=options)
             return replace(self, options=options, planned=planned)

@@ -25,7 +25,7 @@ from deltaarrow.operations.evolution import SchemaMode, evolve
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.operations.replacement import stage_partition_removal, stage_removal_of_all
 from deltaarrow.operations.target import WriteTarget
-from deltaarrow.operations.write_options import WriteOptions
+from deltaarrow.operations.write_options import StreamEpoch, WriteOptions
 from deltaarrow.operations.write_task import WriteTask, WrittenRows
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.runtime.fork_safety import cached_property
@@ -322,6 +322,8 @@ def _describe(
     transaction: OptimisticTransaction, options: WriteOptions, written: WrittenRows, replaced: Deletion
 ) -> WriteResult:
     """Set the history entry of the write, with delta-spark's parameters and metrics."""
+    if options.epoch is not None:
+        return _describe_epoch(transaction, options.epoch, written)
     rows = written.rows
     transaction.operation = "WRITE"
     transaction.parameters = {
@@ -355,3 +357,22 @@ def _describe(
     return WriteResult(
         None, len(files), rows, replaced.removed_files + replaced.marked_files, replaced.deleted_rows
     )
+
+
+def _describe_epoch(
+    transaction: OptimisticTransaction, epoch: StreamEpoch, written: WrittenRows
+) -> WriteResult:
+    """Set the history entry of a batch that a stream appends, as delta-spark's sink does."""
+    transaction.operation = "STREAMING UPDATE"
+    transaction.parameters = {
+        "outputMode": "Append",
+        "queryId": epoch.query,
+        "epochId": str(epoch.number),
+    }
+    transaction.metrics.update(
+        numAddedFiles=str(len(written.files)),
+        numRemovedFiles="0",
+        numOutputRows=str(written.rows),
+        numOutputBytes=str(sum(file.size for file in written.files)),
+    )
+    return WriteResult(None, len(written.files), written.rows)

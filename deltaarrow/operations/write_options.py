@@ -10,7 +10,7 @@ from deltaarrow.features import parse_size
 from deltaarrow.transaction import AutoCompaction, Transaction
 from deltaarrow.write import WriterProperties
 
-__all__ = ["SPARK_OPTIONS", "WriteOptions", "parse_spark_options"]
+__all__ = ["SPARK_OPTIONS", "StreamEpoch", "WriteOptions", "parse_spark_options"]
 
 _MODES = ("append", "overwrite", "error", "ignore")
 _CHECKS_PREDICATE = "spark.databricks.delta.replaceWhere.constraintCheck.enabled"
@@ -42,6 +42,14 @@ _SNAKE_CASE = {
 _SPELLED = {name.lower(): name for name in SPARK_OPTIONS}
 
 
+@dataclass(frozen=True)
+class StreamEpoch:
+    """A batch of a stream that Spark writes: the id of its query, and its number, from 0 on."""
+
+    query: str
+    number: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class WriteOptions:
     """How rows are written to a table.
@@ -63,6 +71,7 @@ class WriteOptions:
         optimize_write: whether the rows of a partition are gathered before they are written, into as few
             files as possible; None for the properties of the table.
         applications: the progress of applications, committed with the rows.
+        epoch: the batch of a stream that the rows are; history then tells of a ``STREAMING UPDATE``.
         name, description, configuration: properties of a new table.
         as_deltalake: whether a new table is made as ``deltalake`` makes it and not as Spark: a column name
             that Spark takes only with column mapping turns it on, and columns of the data are generated if
@@ -84,6 +93,7 @@ class WriteOptions:
     writer_properties: WriterProperties | None = None
     optimize_write: bool | None = None
     applications: Sequence[Transaction] = ()
+    epoch: StreamEpoch | None = None
     name: str | None = None
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)

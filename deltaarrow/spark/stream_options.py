@@ -118,10 +118,13 @@ class StreamOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSinkOptions:
-    """The options of a stream that writes to a table; the batch number is the version of `application`."""
+    """The options of a stream that writes to a table.
+
+    The number of a batch is the version of `application`; None for the id of the query.
+    """
 
     sink: SinkOptions
-    application: str
+    application: str | None
 
     @classmethod
     def parse(cls, options: Mapping[str, str], mode: str) -> Self:
@@ -131,9 +134,4 @@ class StreamSinkOptions:
         """
         given = {name: text for name, text in options.items() if name.lower() not in _STREAM_SINK_OPTIONS}
         named = [text for name, text in options.items() if name.lower() == "txnappid"]
-        if not named:
-            raise ValueError(
-                "a stream needs the option txnAppId, a unique name: the table uses it and the number of a"
-                " batch to know which batches it already has"
-            )
-        return cls(sink=SinkOptions.parse(given, mode), application=named[0])
+        return cls(sink=SinkOptions.parse(given, mode), application=named[0] if named else None)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions, WrittenRows
+from deltaarrow.operations import DistributedWrite, StreamEpoch, Transaction, WriteOptions, WrittenRows
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 
@@ -228,8 +228,15 @@ def test_batch_goes_after_what_others_have_committed_unless_the_table_is_another
     write = planned(tmp_path, data, mode="append")
     parts = written(write, data)
     da.write_deltalake(tmp_path, data, mode="append")
-    later = write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 0)])
+    epoch = StreamEpoch("a query", 0)
+    later = write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 0)], epoch)
     assert later.commit(parts).version == 2
+    entry = da.DeltaTable(tmp_path).history(1)[0]
+    assert entry["operation"] == "STREAMING UPDATE"
+    assert entry["operationParameters"] == {"outputMode": "Append", "queryId": "a query", "epochId": "0"}
+    metrics = {name: entry["operationMetrics"][name] for name in ("numAddedFiles", "numRemovedFiles")}
+    assert metrics == {"numAddedFiles": "1", "numRemovedFiles": "0"}
+    assert entry["operationMetrics"]["numOutputRows"] == "1"
     da.write_deltalake(tmp_path, pa.table({"more": [1]}), mode="append", schema_mode="merge")
     with pytest.raises(da.MetadataChangedException, match="begin it anew"):
         write.again(Snapshot.load(open_store(tmp_path)), [Transaction("stream", 1)])

@@ -231,8 +231,13 @@ def test_batches_of_a_stream_are_written_exactly_once(spark, tmp_path):
     run(txnAppId="copy")
     assert da.DeltaTable(sink).version() == version
     assert ids(spark_table(spark, sink)) == list(range(6))
-    with refused("a stream needs the option txnAppId"):
-        run(tmp_path / "other")
+    table = da.DeltaTable(sink)
+    assert table.transaction_version("copy") == 1
+    # Another query without a name of its own writes all rows once more.
+    run(tmp_path / "other")
+    assert ids(spark_table(spark, sink)) == sorted([*range(6), *range(6)])
+    run(tmp_path / "other")
+    assert da.DeltaTable(sink).version() == version + 1
 
 
 @pytest.mark.slow

@@ -54,6 +54,9 @@ def test_data_source_is_registered_read_and_written_on_connect(tmp_path):
         spark.finish()
     assert {"refused", "copied"} <= {file.name for file in spark.marks.iterdir()}
     copied = da.DeltaTable(f"{spark.table}-copy")
-    for table in (da.DeltaTable(spark.table), copied):
-        assert [entry["operation"] for entry in table.history()] == ["WRITE"] * 3
+    for table, wanted in (
+        (da.DeltaTable(spark.table), ["WRITE"] * 3),
+        (copied, ["STREAMING UPDATE"] * 3),
+    ):
+        assert [entry["operation"] for entry in table.history()] == wanted
     assert copied.transaction_version("copy") == 2

@@ -1,13 +1,15 @@
-"""The stream sink, stopped between any two steps and restarted, writes each batch once."""
+"""The stream sink writes each batch once, wherever it is stopped, and its commits are delta-spark's."""
 
 import os
 
+import pyarrow as pa
 import pytest
 
 import deltaarrow as da
 import deltaarrow.spark
 from deltaarrow.spark.source import DeltaSource
 from deltaarrow.spark.stream_writer import StreamWriter
+from tests.support.commits import commit
 from tests.support.spark import spark_table
 
 pytestmark = pytest.mark.slow
@@ -80,3 +82,41 @@ def test_stream_that_ends_at_a_step_goes_on_without_losing_or_doubling_rows(spar
     run("deltaarrow")
     assert ids() == list(range(300))
     assert da.DeltaTable(sink).version() == 2
+
+
+def commits_of(sink):
+    """What tells of each batch in the log, without what a writer makes up."""
+    found = []
+    for version in range(da.DeltaTable(sink).version() + 1):
+        actions = commit(sink, version)
+        [info] = [each["commitInfo"] for each in actions if "commitInfo" in each]
+        [transaction] = [each["txn"] for each in actions if "txn" in each]
+        parameters = info["operationParameters"]
+        assert parameters.pop("queryId") == transaction.pop("appId")
+        assert transaction.pop("lastUpdated") > 1_700_000_000_000
+        metrics = info["operationMetrics"]
+        metrics["numOutputBytes"] = "some" if int(metrics["numOutputBytes"]) else "none"
+        names = ("operation", "isBlindAppend", "isolationLevel", "userMetadata")
+        found.append([parameters, transaction, metrics, {name: info.get(name) for name in names}])
+    return found
+
+
+def test_history_and_applications_are_those_of_delta_spark(spark, tmp_path):
+    deltaarrow.spark.register(spark)
+    source = tmp_path / "source"
+    for first in (0, 10, 5):
+        rows = pa.table({"id": range(first, first + 10), "p": ["a", "b"] * 5})
+        da.write_deltalake(source, rows, mode="append")
+
+    def run(name, **options):
+        stream = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(str(source))
+        # No row of the second batch is written.
+        writer = stream.where("id < 10").writeStream.format(name)
+        options |= {"checkpointLocation": str(tmp_path / f"{name}-checkpoint"), "userMetadata": "nightly"}
+        writer = writer.options(**options).partitionBy("p")
+        writer.trigger(availableNow=True).start(str(tmp_path / name)).awaitTermination()
+        return commits_of(tmp_path / name)
+
+    found = run("deltaarrow", partitionBy="p")
+    assert found == run("delta")
+    assert found == run("deltaarrow", partitionBy="p")

@@ -1,5 +1,7 @@
 """``spark.readStream.format("deltaarrow")`` and delta-spark's stream, each stopped after every step."""
 
+import json
+
 import pyarrow as pa
 import pytest
 
@@ -89,8 +91,9 @@ def test_rows_go_from_our_source_to_our_sink_exactly_once(spark, tmp_path):
 
     def copy():
         writer = load(spark, source, maxFilesPerTrigger=1).writeStream.format("deltaarrow")
-        options = {"checkpointLocation": str(checkpoint), "txnAppId": "copy"}
-        writer.options(**options).trigger(availableNow=True).start(str(sink)).awaitTermination()
+        writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(
+            str(sink)
+        ).awaitTermination()
 
     def copied():
         return sorted(da.DeltaTable(sink).to_pyarrow_table()["id"].to_pylist())
@@ -102,7 +105,14 @@ def test_rows_go_from_our_source_to_our_sink_exactly_once(spark, tmp_path):
     da.write_deltalake(source, pa.table({"id": [2, 3]}), mode="append")
     copy()
     assert copied() == [0, 1, 2, 3]
-    assert da.DeltaTable(sink).version() == 2
+    table = da.DeltaTable(sink)
+    assert table.version() == 2
+    query = json.loads((checkpoint / "metadata").read_text())["id"]
+    assert table.transaction_version(query) == 2
+    newest = table.history(1)[0]
+    assert newest["operation"] == "STREAMING UPDATE"
+    assert newest["operationParameters"] == {"outputMode": "Append", "queryId": query, "epochId": "2"}
+    assert newest["isBlindAppend"] is True
 
 
 @pytest.mark.slow
