@@ -13,7 +13,8 @@ __all__ = ["SplitReader"]
 class SplitReader(DataSourceReader):
     """Passes its splits to Spark, which has executors read them; the pickled reader leaves the splits out.
 
-    Spark's filters are not used: Spark would keep those of one query for other queries on the same frame.
+    Spark's filters are not used. Spark 4.2 keeps one plan for all queries on a frame: the files that one
+    query leaves out would be missing from the next one, also where every filter is given back to Spark.
     """
 
     def __init__(self, scan: SplitScan, splits: Sequence[InputPartition]) -> None:

@@ -37,9 +37,9 @@ def register(spark: "SparkSession") -> None:
         maxPartitionBytes             bytes of files in one partition; row groups stay whole
         storageOptions                a JSON object, as for `deltaarrow.DeltaTable`
 
-    Spark passes neither filters nor wanted columns to a Python data source, so ``where`` and ``select`` do
-    not reduce what is read; these options do. A frame, or a temporary view, keeps the version at which it was
-    created.
+    ``where`` and ``select`` do not reduce what is read; these options do. Spark passes no columns to a Python
+    data source, and would mix up the filters of several queries on one frame. A frame, or a temporary view,
+    keeps the version at which it was created.
 
     A stream begins with all rows of the newest version and continues with the rows that commits add. It also
     takes ``filter``, ``columns``, ``maxPartitionBytes`` and ``storageOptions``::
@@ -70,13 +70,11 @@ def register(spark: "SparkSession") -> None:
         partitionBy, clusterBy        the columns of a new table
         storageOptions                as above
 
-    A stream is written in the output mode ``append``, each batch exactly once. It needs a unique name in
-    ``txnAppId``, by which the table knows the batches that it has, and takes the options above except
-    ``txnVersion``::
+    A stream is written in the output mode ``append``, each batch exactly once: as with delta-spark, the table
+    knows the batches that it has by the id of the query, which the checkpoint keeps. A name in ``txnAppId``
+    replaces that id. A stream takes the options above except ``txnVersion``::
 
-        frame.writeStream.format("deltaarrow").option("txnAppId", "orders").option(
-            "checkpointLocation", checkpoint
-        ).start(path)
+        frame.writeStream.format("deltaarrow").option("checkpointLocation", checkpoint).start(path)
 
     Spark has no other modes for Python data sources, and its default is ``errorifexists``: set ``append``,
     and call `deltaarrow.DeltaTable.is_deltatable` first if the table must not exist. Spark also refuses
