@@ -1,0 +1,69 @@
+"""Histories of one table with steps on threads, on executors of Spark and by delta-spark, in any order."""
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import deltaarrow as da
+import deltaarrow.spark
+from tests.support.distributed import COPYING, EVERYTHING
+from tests.support.histories import (
+    CONDITIONS,
+    PLACES,
+    REWRITES,
+    UPDATES,
+    Append,
+    Delete,
+    History,
+    Merge,
+    Restore,
+    Rewrite,
+    Update,
+    VacuumDryRun,
+)
+
+
+@pytest.mark.parametrize("configuration", [EVERYTHING, COPYING], ids=["vectors", "copies"])
+def test_tasks_and_threads_go_on_from_what_the_other_has_left(tmp_path, configuration):
+    history = History(None, tmp_path / "table", configuration, ("p",), files=4)
+    merge = Merge(first=0, count=8, step=5, deletes_others=True)
+    updates = (Update(setting, condition) for setting, condition in zip(UPDATES, CONDITIONS, strict=False))
+    rewrites = map(Rewrite, REWRITES)
+    steps = [Delete("id % 3 = 1"), *updates, merge, *rewrites, Append(5), Restore(5), VacuumDryRun(), merge]
+    for place, step in zip(itertools.cycle(["tasks", "threads", "tasks"]), steps, strict=False):
+        history.do(place, step)
+    assert da.DeltaTable(history.path).verify(deep=True).ok
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    configuration=st.sampled_from([EVERYTHING, COPYING]),
+    partition_by=st.sampled_from([(), ("p",)]),
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(PLACES),
+            st.one_of(
+                st.builds(Append, st.integers(1, 9)),
+                st.builds(Delete, st.sampled_from([*CONDITIONS])),
+                st.builds(Update, st.sampled_from([*UPDATES]), st.sampled_from([*CONDITIONS])),
+                st.builds(Merge, st.integers(0, 20), st.integers(0, 30), st.integers(1, 5), st.booleans()),
+                st.builds(Rewrite, st.sampled_from(REWRITES)),
+                st.builds(Restore, st.integers(1, 6)),
+                st.builds(VacuumDryRun),
+            ),
+        ),
+        min_size=3,
+        max_size=10,
+    ),
+)
+def test_any_place_can_go_on_from_what_the_others_have_left(spark, configuration, partition_by, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        deltaarrow.spark.register(spark)
+        history = History(spark, Path(folder, "table"), configuration, partition_by)
+        for place, step in steps:
+            history.do(place, step)
+        assert da.DeltaTable(history.path).verify(deep=True).ok
