@@ -113,7 +113,7 @@ class DistributedWrite:
         """Commit the files that tasks have written; `parts` holds every part of the rows once.
 
         If the table already has this write, nothing is committed. The files stay, because they may be the
-        files of that earlier commit; Spark's VACUUM deletes them if they are not.
+        files of that earlier commit; a full VACUUM deletes them if they are not.
 
         Raises the exceptions of commits. The files are then deleted, unless the commit may have succeeded.
         """

@@ -1,7 +1,7 @@
 """The writer of a data frame, with tasks on executors and one commit on the driver: `FrameWriter`.
 
 Only files of tasks that Spark counts are committed. Files of other tasks, such as speculative ones or those
-of dead executors, never become part of the table. Spark's VACUUM deletes them; this package has none.
+of dead executors, never become part of the table. A full VACUUM deletes them.
 """
 
 from collections.abc import Iterator, Sequence

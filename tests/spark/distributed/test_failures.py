@@ -1,12 +1,13 @@
-"""Operations on executors that die, and tasks that are tried again after they have written their files."""
+"""Operations whose executors or driver die, and whose tasks run twice."""
 
 import pyarrow as pa
 import pytest
 
 import deltaarrow as da
 from tests.support.distributed import EVERYTHING, Twins, tracked
+from tests.support.leftovers import files_of_log, files_of_version, files_on_disk
 from tests.support.rows import assert_same_rows
-from tests.support.spark_process import SparkProcess
+from tests.support.spark_process import SparkProcess, StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -61,6 +62,14 @@ spark.stop()
 """
 
 
+NEWS = pa.table({"id": [*range(0, 990, 3)], "n": [0] * 330, "p": ["p"] * 330})
+
+
+def upsert(table):
+    merger = table.merge(NEWS, "t.id = s.id", source_alias="s", target_alias="t")
+    merger.when_matched_update_all().when_not_matched_insert_all().execute()
+
+
 @pytest.mark.parametrize(
     ("failing", "master"),
     [
@@ -78,9 +87,7 @@ def test_a_task_that_is_run_again_changes_each_row_once(tmp_path, failing, maste
     assert {file.name for file in spark.marks.iterdir()} == set(failing)
     here, there = da.DeltaTable(twins.here), da.DeltaTable(spark.table)
     here.delete("id % 10 = 3")
-    news = pa.table({"id": [*range(0, 990, 3)], "n": [0] * 330, "p": ["p"] * 330})
-    merger = here.merge(news, "t.id = s.id", source_alias="s", target_alias="t")
-    merger.when_matched_update_all().when_not_matched_insert_all().execute()
+    upsert(here)
     merged = here.to_pyarrow_table()
     here.update({"n": "n + id"}, predicate="id % 5 = 1")
     here.optimize.compact()
@@ -106,3 +113,130 @@ def _old(rows):
 
 def _files(table, version):
     return da.DeltaTable(table, version=version).file_uris()
+
+
+SPECULATION = """
+from functools import partial
+import pyarrow as pa
+from pyspark import TaskContext
+import deltaarrow as da
+from deltaarrow.runtime.executors import using
+from deltaarrow.spark import SparkExecutor
+
+
+def hesitate(task, number, name, marks):
+    result = task()
+    attempt = TaskContext.get().attemptNumber()
+    if number == 0:
+        (marks / f"{name} {attempt}").touch()
+        while not (marks / f"{name} 1").exists():
+            time.sleep(0.05)
+    return result
+
+
+class Hesitating(SparkExecutor):
+    def run(self, tasks, limits, discard=lambda result: None):
+        tasks = [partial(hesitate, task, number, OPERATION, marks) for number, task in enumerate(tasks)]
+        yield from super().run(tasks, limits, discard)
+
+
+table = da.DeltaTable(path)
+news = pa.table({"id": [*range(0, 990, 3)], "n": [0] * 330, "p": ["p"] * 330})
+merger = table.merge(news, "t.id = s.id", source_alias="s", target_alias="t")
+merger = merger.when_matched_update_all().when_not_matched_insert_all()
+operations = {
+    "delete": lambda: table.delete("id % 10 = 3"),
+    "merge": lambda: merger.execute(),
+    "update": lambda: table.update({"n": "n + id"}, predicate="id % 5 = 1"),
+}
+for OPERATION, operation in operations.items():
+    with using(Hesitating(spark)):
+        operation()
+spark.stop()
+"""
+
+
+def test_a_speculative_copy_of_a_task_doubles_no_row(tmp_path):
+    twins = Twins(tmp_path, EVERYTHING, files=9)
+    twins.there.rename(tmp_path / "table")
+    settings = {
+        "executor_memory": "512m",
+        "speculation": "true",
+        "speculation_quantile": "0.5",
+        "speculation_multiplier": "1.1",
+        "speculation_interval": "100ms",
+        "speculation_minTaskRuntime": "500ms",
+    }
+    with (
+        StandaloneCluster(tmp_path) as cluster,
+        SparkProcess(SPECULATION, tmp_path, master=cluster.master, **settings) as spark,
+    ):
+        spark.finish()
+    wanted = {f"{name} {attempt}" for name in ("delete", "merge", "update") for attempt in (0, 1)}
+    assert wanted <= {file.name for file in spark.marks.iterdir()}
+    here, there = da.DeltaTable(twins.here), da.DeltaTable(spark.table)
+    here.delete("id % 10 = 3")
+    upsert(here)
+    here.update({"n": "n + id"}, predicate="id % 5 = 1")
+    assert there.version() == here.version() == 11
+    assert_same_rows(there.to_pyarrow_table(), here.to_pyarrow_table())
+    assert_same_rows(*(_old(tracked(path)) for path in (spark.table, twins.here)))
+    assert there.verify(deep=True).ok
+
+
+DRIVER = """
+import pyarrow as pa
+import deltaarrow as da
+import deltaarrow.spark
+from deltaarrow.transaction import FileSystemCommitter
+
+commit = FileSystemCommitter.commit
+
+
+def stopping(self, version, actions, lines=()):
+    if AFTER:
+        commit(self, version, actions, lines)
+    mark("here")
+    time.sleep(600)
+
+
+FileSystemCommitter.commit = stopping
+table = da.DeltaTable(path)
+news = pa.table({"id": [*range(0, 990, 3)], "n": [0] * 330, "p": ["p"] * 330})
+merger = table.merge(news, "t.id = s.id", source_alias="s", target_alias="t")
+merger = merger.when_matched_update_all().when_not_matched_insert_all()
+with deltaarrow.spark.on_executors(spark):
+    {"merge": merger.execute, "z_order": lambda: table.optimize.z_order(["n"])}[OPERATION]()
+"""
+
+
+OPERATIONS = {"merge": upsert, "z_order": lambda table: table.optimize.z_order(["n"])}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_driver_killed_around_the_commit_leaves_the_table_whole(tmp_path, operation, after):
+    twins = Twins(tmp_path, EVERYTHING, files=9)
+    twins.there.rename(tmp_path / "table")
+    before = da.DeltaTable(twins.here).to_pyarrow_table()
+    script = f"AFTER, OPERATION = {after}, {operation!r}\n{DRIVER}"
+    with SparkProcess(script, tmp_path, master="local[2]") as spark:
+        spark.wait_for("here")
+        spark.kill()
+    table = da.DeltaTable(spark.table)
+    assert table.version() == (9 if after else 8)
+    left = files_on_disk(spark.table) - files_of_log(table)
+    assert any(name.endswith(".parquet") for name in left) is not after
+    # The driver deletes the source of a merge once it is through.
+    assert any(name.endswith(".arrow") for name in left) is (operation == "merge")
+    run, here = OPERATIONS[operation], da.DeltaTable(twins.here)
+    run(here)
+    wanted = here.to_pyarrow_table()
+    assert_same_rows(table.to_pyarrow_table(), wanted if after else before)
+    assert table.verify(deep=True).ok
+    # Whoever runs it again has the same rows, and VACUUM takes what the dead driver has left.
+    run(table)
+    assert_same_rows(table.to_pyarrow_table(), wanted)
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+    assert files_on_disk(spark.table) == files_of_version(table)
+    assert_same_rows(da.DeltaTable(spark.table).to_pyarrow_table(), wanted)
