@@ -14,12 +14,14 @@ from deltaarrow.catalogs.namespace import (
     View,
     find_table_location,
     fold,
+    without_catalog,
 )
 from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from deltaarrow.catalogs.file_catalog import FileCatalog
     from deltaarrow.catalogs.folder import FolderNamespace
+    from deltaarrow.catalogs.opening import open_catalog
     from deltaarrow.catalogs.unity import UnityCatalog
 
 __all__ = [
@@ -32,6 +34,8 @@ __all__ = [
     "View",
     "find_table_location",
     "fold",
+    "open_catalog",
+    "without_catalog",
 ]
 
 __getattr__ = lazy_attributes(
@@ -39,6 +43,7 @@ __getattr__ = lazy_attributes(
     {
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         "FolderNamespace": "deltaarrow.catalogs.folder",
+        "open_catalog": "deltaarrow.catalogs.opening",
         "UnityCatalog": "deltaarrow.catalogs.unity",
     },
 )

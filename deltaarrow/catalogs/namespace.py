@@ -8,7 +8,15 @@ from deltaarrow.errors import TableNotFoundError
 from deltaarrow.schema import StructType
 from deltaarrow.storage import Store, open_store
 
-__all__ = ["Namespace", "NamespaceCatalog", "TableLocation", "View", "find_table_location", "fold"]
+__all__ = [
+    "Namespace",
+    "NamespaceCatalog",
+    "TableLocation",
+    "View",
+    "find_table_location",
+    "fold",
+    "without_catalog",
+]
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER = str.maketrans(_ALPHABET, _ALPHABET.lower())
@@ -119,13 +127,29 @@ class NamespaceCatalog(Protocol):
         """Remove an empty namespace. `KeyError` if there is none, `ValueError` if it has tables or views."""
 
 
+def without_catalog(catalog: object, parts: Sequence[str]) -> Sequence[str]:
+    """Return the parts of a table's name without that of its catalog, if they begin with it.
+
+    >>> class Main:
+    ...     name = "main"
+    >>> without_catalog(Main(), ("MAIN", "shop", "orders")), without_catalog(None, ("shop", "orders"))
+    (('shop', 'orders'), ('shop', 'orders'))
+    """
+    name = getattr(catalog, "name", None)
+    is_of_it = len(parts) == 3 and isinstance(name, str) and fold(parts[0]) == fold(name)
+    return parts[1:] if is_of_it else parts
+
+
 def find_table_location(catalog: NamespaceCatalog, parts: Sequence[str]) -> TableLocation:
-    """Return where the table of a name is, ``(namespace, table)``; `TableNotFoundError` if there is none."""
+    """Return where the table of a name is; `TableNotFoundError` if there is none.
+
+    The name is ``(namespace, table)``; before it that of the catalog may stand, if the catalog has one.
+    """
+    shown, parts = ".".join(parts), without_catalog(catalog, parts)
     namespace = catalog.namespace(parts[0]) if len(parts) == 2 else None
     found = None if namespace is None else namespace.find(parts[-1])
     if found is None:
         raise TableNotFoundError(
-            f"the catalog has no table {'.'.join(parts)}: write namespace.table, with a name that the catalog"
-            " lists"
+            f"the catalog has no table {shown}: write namespace.table, with a name that the catalog lists"
         )
     return found

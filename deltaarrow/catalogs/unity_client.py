@@ -9,13 +9,19 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
-from typing import Any, Never
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    DeltaError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionExistsError,
+)
 
-__all__ = ["TOKEN_VARIABLE", "UnityClient"]
+__all__ = ["TOKEN_VARIABLE", "Answer", "UnityClient"]
 
 TOKEN_VARIABLE = "UNITY_CATALOG_TOKEN"
 """The environment variable of the token."""
@@ -24,14 +30,33 @@ _ROOT = "/api/2.1/unity-catalog"
 _ATTEMPTS = 5
 _LONGEST_WAIT_S = 10.0
 _MOST_BYTES = 256 << 20
-_TRANSIENT = (429, 502, 503, 504)
+_TRANSIENT = (0, 429, 502, 503, 504)
+_OF_COMMITS = ("ResourceExhaustedException",)
+_RIGHTS = {
+    "GET": "SELECT on the table",
+    "POST": "SELECT and MODIFY on the table, or CREATE TABLE in its schema",
+    "DELETE": "the ownership of the table",
+}
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
 _LONGEST_MESSAGE = 300
 
 
+class Answer(NamedTuple):
+    """What a server answered, or that it did not."""
+
+    status: int
+    """The status of HTTP; 0 if the answer was lost."""
+    kind: str
+    """The type of an error, such as ``ResourceExhaustedException``; empty if there is none."""
+    told: str
+    """What an error says, or why there is no answer; in one line, without the token."""
+    body: dict[str, Any]
+    """The JSON object of an answer that is no error."""
+
+
 class UnityClient:
-    """Reads from one server.
+    """Asks one server.
 
     Args:
         url: the address of the server, without a path of its API.
@@ -82,33 +107,90 @@ class UnityClient:
             UnsupportedFeatureError: the server has the table in a form that its API for Delta does not serve.
             StorageError: the server refuses, cannot be reached, or sends no JSON object.
         """
-        text = "/".join(urllib.parse.quote(each, safe="") for each in path)
-        url = f"{self.url}{_ROOT}/{text}"
-        if query:
-            url += f"?{urllib.parse.urlencode(query)}"
-        token = self._current_token(subject)
-        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
-        request = urllib.request.Request(url, headers=headers)
         for attempt in range(_ATTEMPTS):
-            is_last = attempt == _ATTEMPTS - 1
-            after: str | None = None
-            try:
-                with _opener().open(request, timeout=self.timeout) as answer:
-                    return _parsed(answer.read(_MOST_BYTES + 1), subject)
-            except urllib.error.HTTPError as error:
-                with error:
-                    if error.code not in _TRANSIENT or is_last:
-                        self._refuse(error, subject, token)
-                    after = error.headers.get("Retry-After")
-            except (OSError, http.client.HTTPException) as error:
-                if is_last:
-                    reason = getattr(error, "reason", error)
-                    raise StorageError(
-                        f"cannot reach the catalog at {self.url} for {subject}:"
-                        f" {_clean(str(reason) or type(reason).__name__, token)}"
-                    ) from None
+            answer, after = self._ask("GET", path, query, None, subject)
+            is_transient = answer.status in _TRANSIENT
+            if not is_transient or attempt == _ATTEMPTS - 1:
+                return self._taken(answer, "GET", subject)
             time.sleep(self._wait(attempt, after))
         raise AssertionError("the last attempt returns or raises")
+
+    def send(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        body: Mapping[str, Any] | None,
+        subject: str,
+        *,
+        handled: Collection[int] = (),
+    ) -> Answer:
+        """Send a change, which is never repeated by itself, and return the answer.
+
+        Args:
+            method: ``POST`` or ``DELETE``.
+            path: as for `get`.
+            body: the JSON object to send; None for none.
+            subject: what is changed, for errors.
+            handled: the statuses that are returned; 0 stands for an answer that was lost. All others that
+                say of an error raise.
+
+        Raises the errors of `get`.
+        """
+        for attempt in range(_ATTEMPTS):
+            answer, after = self._ask(method, path, {}, body, subject)
+            # The server says that it is busy before it does anything.
+            if answer.status != 429 or answer.kind in _OF_COMMITS or attempt == _ATTEMPTS - 1:
+                break
+            time.sleep(self._wait(attempt, after))
+        if answer.status not in handled:
+            self._taken(answer, method, subject)
+        return answer
+
+    def _ask(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None,
+        subject: str,
+    ) -> tuple[Answer, str | None]:
+        """Return the answer to one request, and how long the server wants to be left alone."""
+        text = "/".join(urllib.parse.quote(each, safe="") for each in path)
+        url = f"{self.url}{_ROOT}/{text}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        token = self._current_token(subject)
+        headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        data = None if body is None else json.dumps(body).encode()
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(url, data=data, headers=headers, method=method)
+        try:
+            with _opener().open(request, timeout=self.timeout) as answer:
+                found = answer.read(_MOST_BYTES + 1)
+                status = answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                kind, message = _told(error)
+                told = _clean(f"{kind}: {message}".strip(": "), token)
+                return Answer(error.code, kind, told, {}), error.headers.get("Retry-After")
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            return Answer(0, "", _clean(str(reason) or type(reason).__name__, token), {}), None
+        try:
+            # A deletion is answered by nothing at all.
+            body = _parsed(found, subject) if found or method == "GET" else {}
+        except StorageError as error:
+            if method == "GET":
+                raise
+            return Answer(0, "", str(error), {}), None  # the change may have been made
+        return Answer(status, "", "", body), None
+
+    def _taken(self, answer: Answer, method: str, subject: str) -> dict[str, Any]:
+        """Return the object of an answer; raise what an error means."""
+        if 200 <= answer.status < 300:
+            return answer.body
+        if answer.status == 0:
+            raise StorageError(f"cannot reach the catalog at {self.url} for {subject}: {answer.told}")
+        raise self._refusal(answer, method, subject)
 
     def _wait(self, attempt: int, after: str | None) -> float:
         """Seconds before the next attempt; the server's own wish counts if it is a number of seconds."""
@@ -128,35 +210,36 @@ class UnityClient:
             )
         return _checked(token) if token else None
 
-    def _refuse(self, error: urllib.error.HTTPError, subject: str, token: str | None) -> Never:
-        """Raise what an answer of the server means."""
-        kind, message = _told(error)
-        told = _clean(f"{kind}: {message}".strip(": "), token)
-        about = f"the catalog at {self.url}, asked for {subject}, answers {error.code}" + (
-            f" ({told})" if told else ""
+    def _refusal(self, answer: Answer, method: str, subject: str) -> DeltaError:
+        """Return the error that an answer of the server means."""
+        status, kind = answer.status, answer.kind
+        about = f"the catalog at {self.url}, asked for {subject}, answers {status}" + (
+            f" ({answer.told})" if answer.told else ""
         )
         found: DeltaError
-        if error.code == 401:
+        if status == 401:
             found = StorageError(
                 f"{about}: give UnityCatalog a token that is valid there, or set {TOKEN_VARIABLE}"
             )
-        elif error.code == 403:
+        elif status == 403:
             found = StorageError(
-                f"{about}: the token may not read it; ask for SELECT on the table, and USE of its schema and"
+                f"{about}: the token may not do that; ask for {_RIGHTS[method]}, and USE of its schema and"
                 " catalog"
             )
-        elif error.code == 404:
+        elif status == 409 and kind.startswith("AlreadyExists"):
+            found = VersionExistsError(f"{about}: there is a table of that name already; choose another name")
+        elif status == 404:
             found = TableNotFoundError(f"{about}: check the names of the catalog, the schema and the table")
         elif kind.startswith("UnsupportedTableFormat"):
             found = UnsupportedFeatureError(
                 f"{about}: it is no Delta table that the catalog manages; open a Delta table by its location",
                 feature="Unity Catalog",
             )
-        elif 300 <= error.code < 400:
+        elif 300 <= status < 400:
             found = StorageError(f"{about}: redirections are not followed; give the address that it leads to")
         else:
             found = StorageError(about)
-        raise found from None
+        return found
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

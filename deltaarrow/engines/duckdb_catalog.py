@@ -24,7 +24,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
-from deltaarrow.catalogs import FolderNamespace, Namespace, NamespaceCatalog, TableLocation, View, fold
+from deltaarrow.catalogs import (
+    FolderNamespace,
+    Namespace,
+    NamespaceCatalog,
+    TableLocation,
+    View,
+    fold,
+    without_catalog,
+)
 from deltaarrow.engines.duckdb_travel import CHANGES
 from deltaarrow.engines.source import TableSource, snapshot_of
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionNotFoundError
@@ -182,12 +190,17 @@ class Catalog:
 
     # --- in statements ---
 
+    def without_catalog(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the parts of a name without that of the catalog, if they begin with it."""
+        if len(names) == 3 and fold(names[0]) == _SPARK_CATALOG:
+            return names[1:]
+        return without_catalog(self.names, names)
+
     def schema_of(self, names: Sequence[str]) -> str | None:
         """The catalog's schema, case-folded, that a name in a statement is in; None for any other."""
         if len(names) == 1:
             return None if self.is_pinned(names) else self.current
-        if len(names) == 3 and fold(names[0]) == _SPARK_CATALOG:
-            names = names[1:]
+        names = self.without_catalog(names)
         schema = fold(names[0]) if len(names) == 2 else None
         return schema if schema in self.schemas else None
 

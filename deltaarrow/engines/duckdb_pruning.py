@@ -193,7 +193,7 @@ class Rewriter:
         ]
         if not unknown:
             return False
-        hidden = self._schemas()
+        hidden = self._hiding(2)
         unknown = [name for name in unknown if name.is_text or name.schema not in hidden]
         if _MACRO.match(text) and any(not name.is_text or "query" in fold(text) for name in unknown):
             raise _not_lasting("a table by its place or folder")
@@ -282,16 +282,17 @@ class Rewriter:
         """The case-folded names of temporary views and tables that hide registered ones."""
         return {name for name, number in self._temporary().items() if number not in self._own}
 
-    def _schemas(self) -> set[str]:
-        """The case-folded names of schemas and databases that hide the catalog's."""
-        rows = self._connection.execute(
-            "SELECT schema_name FROM duckdb_schemas() UNION SELECT database_name FROM duckdb_databases()"
-        ).fetchall()
+    def _hiding(self, num_parts: int) -> set[str]:
+        """The case-folded first parts of names of so many parts that are DuckDB's: schemas or databases."""
+        if num_parts == 1:
+            return self._foreign()
+        schemas = "UNION SELECT schema_name FROM duckdb_schemas()" if num_parts == 2 else ""
+        rows = self._connection.execute(f"SELECT database_name FROM duckdb_databases() {schemas}").fetchall()
         return {fold(name) for (name,) in rows}
 
     def is_schema(self, name: str) -> bool:
         """Whether DuckDB has a schema or database of this name."""
-        return fold(name) in self._schemas()
+        return fold(name) in self._hiding(2)
 
     def needs(
         self, text: str, view: str, schema: StructType, parameters: Mapping[str, Any]
@@ -331,7 +332,7 @@ class Rewriter:
         """
         if _is_path(names):
             return False
-        return fold(names[0]) in (self._foreign() if len(names) == 1 else self._schemas())
+        return fold(names[0]) in self._hiding(len(names))
 
     def _settings(self) -> Settings:
         return Settings(str(self._setting("TimeZone")), bool(self._setting("default_collation")))
@@ -357,7 +358,7 @@ class Rewriter:
     def _uses(self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any]) -> Iterator[Use]:
         """The references to Delta tables, with one version per table unless the statement says it."""
         found: dict[Hashable, Snapshot | None] = {}
-        hidden: dict[bool, set[str]] = {}
+        hidden: dict[int, set[str]] = {}
         settings = None
         for reference in statement.references:
             special, names, at = reference.special, reference.names, None
@@ -371,10 +372,9 @@ class Rewriter:
             schema = self._catalog.schema_of(names)
             if not is_pinned and schema is None and not isinstance(special, Call):
                 continue
-            is_alone = len(names) == 1
-            if is_alone not in hidden:
-                hidden[is_alone] = self._foreign() if is_alone else self._schemas()
-            if fold(names[0]) in hidden[is_alone] and not isinstance(special, Call) and not _is_path(names):
+            if len(names) not in hidden:
+                hidden[len(names)] = self._hiding(len(names))
+            if fold(names[0]) in hidden[len(names)] and not isinstance(special, Call) and not _is_path(names):
                 continue
             if isinstance(special, Travel):
                 at = special.resolve(values, self._value)

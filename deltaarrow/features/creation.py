@@ -62,11 +62,15 @@ def new_table_configuration(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def minimal_protocol(
-    schema: StructType, configuration: Mapping[str, str], asked: Iterable[TableFeature] = ()
+    schema: StructType,
+    configuration: Mapping[str, str],
+    asked: Iterable[TableFeature] = (),
+    *,
+    through_catalog: bool = False,
 ) -> Protocol:
     """Return the protocol of a new table with this schema and the properties a user gives.
 
-    Features in `asked` are added too.
+    Features in `asked` are added too. `through_catalog` says whether a catalog creates the table.
 
     Raises `UnsupportedFeatureError` naming every feature that this release cannot create, or that must be
     requested explicitly, and the errors of `new_table_configuration`.
@@ -110,11 +114,12 @@ def minimal_protocol(
         1 if lowest and MIN_WRITER_VERSION.name not in properties else MIN_WRITER_VERSION.parse(properties)
     )
     features = list(dict.fromkeys([*features, *reversed(implied_features(reader, writer))]))
-    refused = [feature.name for feature in features if feature.create is Support.NO]
+    not_created = {Support.NO} if through_catalog else {Support.NO, Support.THROUGH_CATALOG}
+    refused = [feature.name for feature in features if feature.create in not_created]
     if refused:
         raise UnsupportedFeatureError(
             "cannot create the table: it needs the table features "
-            f"{', '.join(refused)}, which this release does not write",
+            f"{', '.join(refused)}, which this release does not write here",
             feature=", ".join(refused),
         )
     return weakest_protocol(features)

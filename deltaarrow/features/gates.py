@@ -180,7 +180,8 @@ def _ensure_writable(
         if (feature := find_feature(name)) is None or feature.supports(operation) is Support.NO
     ]
     _ensure_none(in_the_way, protocol, operation)
-    ensure_readable(protocol, metadata)
+    # A table that only its catalog lets commit is open through its catalog, and the committer asks it.
+    ensure_readable(protocol, metadata, through_catalog=True)
     schema = Schema.from_json(metadata.schema_string)
     ensure_honourable(schema, metadata.configuration, operation)
     for feature in FEATURES.values():

@@ -449,6 +449,10 @@ _RECORDS = (
         requires=("inCommitTimestamp", "vacuumProtocolCheck"),
         also_named=("catalogOwned-preview", "catalogOwned"),
         read=_THROUGH_CATALOG,
+        create=_THROUGH_CATALOG,
+        append=_THROUGH_CATALOG,
+        overwrite=_THROUGH_CATALOG,
+        change=_THROUGH_CATALOG,
         remedy="ask its catalog, as DeltaTable(..., catalog=...) does; by path, commits are missed",
     ),
     TableFeature(

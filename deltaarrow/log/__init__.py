@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from deltaarrow.log.catalog import (
         Catalog as Catalog,
         CatalogStore as CatalogStore,
+        CommittingCatalog as CommittingCatalog,
+        ProposedCommit as ProposedCommit,
         RatifiedCommit as RatifiedCommit,
         RatifiedCommits as RatifiedCommits,
+        Refusal as Refusal,
         is_catalog_store as is_catalog_store,
     )
     from deltaarrow.log.changes import (
@@ -59,6 +62,11 @@ if TYPE_CHECKING:
         LogFileKind as LogFileKind,
         checksum_name as checksum_name,
         commit_name as commit_name,
+    )
+    from deltaarrow.log.new_table_store import (
+        Demands as Demands,
+        NewTableStore as NewTableStore,
+        is_managed_by_catalog as is_managed_by_catalog,
     )
     from deltaarrow.log.segment import LogSegment as LogSegment, select_segment as select_segment
 

@@ -8,14 +8,20 @@ the log (*published*), some are files in ``_staged_commits``, and some are texts
 2. Files of versions after the catalog's latest version are left out.
 3. A ratified commit replaces the published one of the same version.
 4. Staged files that the catalog does not name are rejected or not yet ratified; they do not count.
+
+A catalog that ratifies commits (`CommittingCatalog`) lets tables be written too. All files but commits are
+written as in any table; commits are staged, ratified by the catalog and then published, which
+`deltaarrow.transaction` does.
 """
 
-import contextlib
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Never, Protocol
+from enum import Enum, auto
+from typing import Any, Never, Protocol, TypeGuard
 
+from deltaarrow.actions import Action, Metadata, Protocol as TableProtocol
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.log.names import (
     LOG_FOLDER,
@@ -24,15 +30,21 @@ from deltaarrow.log.names import (
     LogFileKind,
     commit_name,
     parse_log_file,
+    staged_name,
     staged_version,
 )
-from deltaarrow.storage import FileEntry, FileStatus, FolderListing, Output, Store
+from deltaarrow.storage import FileEntry, Output, Store, StoreView
 
-if TYPE_CHECKING:
-    import fsspec
-    import pyarrow.fs
-
-__all__ = ["Catalog", "CatalogStore", "RatifiedCommit", "RatifiedCommits", "is_catalog_store"]
+__all__ = [
+    "Catalog",
+    "CatalogStore",
+    "CommittingCatalog",
+    "ProposedCommit",
+    "RatifiedCommit",
+    "RatifiedCommits",
+    "Refusal",
+    "is_catalog_store",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,39 +136,100 @@ class Catalog(Protocol):
         """
 
 
-def is_catalog_store(store: Store) -> bool:
+class Refusal(Enum):
+    """Why a catalog did not answer that it has ratified a commit."""
+
+    TAKEN = auto()
+    """The version is taken, perhaps by this very commit, if it was proposed before."""
+    FULL = auto()
+    """Too many commits are not published; the catalog takes no further one."""
+    UNKNOWN = auto()
+    """Nobody can tell whether the commit is ratified, or will be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedCommit:
+    """A staged commit that a catalog is asked to ratify.
+
+    Attributes:
+        version: the version that the commit makes.
+        file_name: the name of its file in ``_delta_log/_staged_commits``.
+        size: the size of the file in bytes.
+        modified_ms: the time of the file, in milliseconds since the epoch.
+        timestamp_ms: the in-commit timestamp, likewise.
+        actions: the actions of the commit; files that are added in bulk are left out.
+        protocol: the protocol of the version before.
+        metadata: the metadata of the version before.
+    """
+
+    version: int
+    file_name: str
+    size: int
+    modified_ms: int
+    timestamp_ms: int
+    actions: Sequence[Action]
+    protocol: TableProtocol
+    metadata: Metadata
+
+
+class CommittingCatalog(Catalog, Protocol):
+    """A catalog that ratifies commits, so that the table can be written."""
+
+    allows_maintenance: bool
+    """Whether clients may compact, vacuum and clean up the table, and not only write it."""
+
+    def ratify(self, proposal: ProposedCommit) -> RatifiedCommits | Refusal:
+        """Ask for a commit to become its version, and return what the catalog holds then.
+
+        An exception says that the commit is not ratified and will not be. One commit may be proposed again
+        after `Refusal.FULL` and `Refusal.UNKNOWN`.
+        """
+
+    def note_published(self, version: int) -> None:
+        """Take note that all commits up to a version are published, durably: they may be forgotten."""
+
+
+def is_catalog_store(store: Store) -> TypeGuard["CatalogStore"]:
     """Whether `store` shows the log of a catalog-managed table."""
     return isinstance(store, CatalogStore)
 
 
-class CatalogStore:
-    """A read-only store that shows a table as its catalog describes it.
+class CatalogStore(StoreView):
+    """A store that shows a table as its catalog describes it.
+
+    It writes only if the catalog ratifies commits, and it writes no commit itself: `stage` and `publish` are
+    the steps before and after the catalog's answer.
 
     Pickling replaces the catalog by its last answer: the unpickled table stays at the versions known then.
+    Data files can still be written there, but nothing can be committed.
     """
 
-    can_put_if_absent = False
-
-    def __init__(self, store: Store, catalog: Catalog) -> None:
-        self._store = store
+    def __init__(self, store: Store, catalog: Catalog, may_write: bool | None = None) -> None:
+        super().__init__(store)
         self.catalog = catalog
+        self.may_write = hasattr(catalog, "ratify") if may_write is None else may_write
         self._said: RatifiedCommits | None = None
-        self.uri = store.uri
-        self.is_local = store.is_local
-        self.storage_options = store.storage_options
-
-    def __repr__(self) -> str:
-        return f"CatalogStore({self._store!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CatalogStore) and other._store == self._store
-
-    def __hash__(self) -> int:
-        return hash(self._store)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with the catalog's last answer in place of the catalog."""
-        return CatalogStore, (self._store, self._said or self.catalog.ratified_commits())
+        return CatalogStore, (self._store, self._said or self.catalog.ratified_commits(), self.may_write)
+
+    @property
+    def can_put_if_absent(self) -> bool:
+        """Whether files can be written."""
+        return self.may_write and self._store.can_put_if_absent
+
+    @property
+    def committing_catalog(self) -> CommittingCatalog | None:
+        """The catalog, if it ratifies commits."""
+        catalog: Any = self.catalog
+        return catalog if hasattr(catalog, "ratify") else None
+
+    @property
+    def allows_maintenance(self) -> bool:
+        """Whether the catalog lets clients compact, vacuum and clean up the table."""
+        catalog = self.committing_catalog
+        return catalog is not None and catalog.allows_maintenance
 
     # --- the log ----------------------------------------------------------------------------------
 
@@ -214,98 +287,117 @@ class CatalogStore:
             # A staged file may be deleted once it is published; the published commit is its copy.
             return self._store.read(commit_name(version))
 
-    # --- all other files --------------------------------------------------------------------------
+    # --- the steps of a commit --------------------------------------------------------------------
 
-    def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
-        """Yield all files below `folder`."""
-        return self._store.list_recursive(folder)
+    def stage(self, version: int, data: bytes) -> str:
+        """Write the file of a commit that the catalog may ratify; return its name in the store."""
+        name = staged_name(version, str(uuid.uuid4()))
+        self._store.put_if_absent(name, data)
+        return name
 
-    def walk(self) -> Iterator[FolderListing]:
-        """Yield what is in each folder."""
-        return self._store.walk()
+    def discard_staged(self, name: str) -> None:
+        """Delete the file of a commit that was not ratified and will not be."""
+        self._store.delete(name)
 
-    def real_folder(self, name: str) -> str | None:
-        """Return the name by which `walk` finds a folder."""
-        return self._store.real_folder(name)
+    def publish(self, said: RatifiedCommits | None = None) -> None:
+        """Publish all commits that the catalog holds, in order, and then tell the catalog.
 
-    def statuses(self, names: Sequence[str]) -> list[FileStatus | None]:
-        """Return the status of each name."""
-        return self._store.statuses(names)
+        Any client may publish any ratified commit. `said` is what the catalog holds, if that is known.
 
-    def read_range(self, name: str, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset`."""
-        return self._store.read_range(name, offset, length)
+        Raises `CorruptLogError` if a version is published with other content, and the errors of the store
+        and of the catalog. What is not published then stays with the catalog, and can be published later.
+        """
+        catalog = self.committing_catalog
+        assert catalog is not None
+        said = said or catalog.ratified_commits()
+        for commit in said.commits:
+            self._publish(commit)
+        if said.commits:
+            catalog.note_published(said.commits[-1].version)
 
-    def size(self, name: str) -> int:
-        """Return the size in bytes."""
-        return self._store.size(name)
+    def _publish(self, commit: RatifiedCommit) -> None:
+        name = commit_name(commit.version)
+        try:
+            content = self._store.read(commit.name) if commit.content is None else commit.content
+        except FileNotFoundError:
+            if self._store.exists(name):
+                return  # whoever published it has deleted the staged file
+            raise
+        try:
+            self._store.put_if_absent(name, content)
+        except FileExistsError:
+            if self._store.read(name) != content:
+                raise CorruptLogError(
+                    f"{name} of {self.uri} is not the commit that the catalog has ratified"
+                ) from None
 
-    def identity(self, name: str) -> Hashable | None:
-        """Return a value that changes when the file is replaced."""
-        return self._store.identity(name)
-
-    def exists(self, name: str) -> bool:
-        """Whether there is a file of this name."""
-        return self._store.exists(name)
-
-    def location(self, name: str) -> str:
-        """Return the absolute name."""
-        return self._store.location(name)
-
-    def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
-        """Return the file system for pyarrow."""
-        return self._store.arrow_filesystem()
-
-    def arrow_path(self, name: str) -> str:
-        """Return the path of the file inside `arrow_filesystem`."""
-        return self._store.arrow_path(name)
-
-    def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem | None":
-        """Return the fsspec file system behind the store."""
-        return self._store.fsspec_filesystem()
-
-    def reaching(self) -> contextlib.AbstractContextManager[None]:
-        """Return the context manager of the wrapped store."""
-        return self._store.reaching()
-
-    @property
-    def filesystem_key(self) -> Hashable:
-        """The key of the wrapped store."""
-        return self._store.filesystem_key
-
-    # --- refused ----------------------------------------------------------------------------------
+    # --- writing: all but commits -----------------------------------------------------------------
 
     def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
-        """Refuse."""
-        self._refuse(name, data, *more)
+        """Create the file; a commit is refused."""
+        self._ensure_writable(name)
+        super().put_if_absent(name, data, *more)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Refuse."""
-        self._refuse(name, data)
+        """Create or replace the file; a commit is refused."""
+        self._ensure_writable(name)
+        super().write(name, data, durable=durable)
 
     def delete(self, name: str) -> None:
-        """Refuse."""
-        self._refuse(name)
+        """Delete the file; a commit only where the catalog allows maintenance."""
+        self._ensure_deletable(name)
+        super().delete(name)
 
     def delete_all(self, names: Sequence[str]) -> dict[str, Exception]:
-        """Refuse."""
-        self._refuse(", ".join(names))
+        """Delete files; commits only where the catalog allows maintenance."""
+        for name in names:
+            self._ensure_deletable(name)
+        return super().delete_all(names)
 
     def delete_folder(self, name: str) -> bool:
-        """Refuse."""
-        self._refuse(name)
+        """Delete a folder if it is empty."""
+        self._ensure_writable(name)
+        return super().delete_folder(name)
 
     def open_output(self, name: str) -> Output:
-        """Refuse."""
-        self._refuse(name)
+        """Return a stream that becomes a new file; a commit is refused."""
+        self._ensure_writable(name)
+        return super().open_output(name)
 
-    def _refuse(self, name: str, *_: Any) -> Never:
+    def _ensure_writable(self, name: str) -> None:
+        if not self.may_write:
+            self._refuse(
+                name, "its catalog tells commits and takes none; make the change through the catalog"
+            )
+        if _commit_version(name) is not None:
+            self._refuse(name, "its catalog ratifies every commit")
+
+    def _ensure_deletable(self, name: str) -> None:
+        version = _commit_version(name)
+        if version is None or not self.allows_maintenance:
+            self._ensure_writable(name)
+            return
+        said = self.catalog.ratified_commits(version)
+        if any(commit.version == version for commit in said.commits):
+            self._refuse(name, "its catalog holds this commit")
+
+    def _refuse(self, name: str, why: str) -> Never:
         raise UnsupportedFeatureError(
-            f"cannot change {name} of {self.uri}: a catalog manages this table, and this release only reads"
-            " such tables; make the change through the catalog",
+            f"cannot change {name} of {self.uri}: a catalog manages this table, and {why}",
             feature="catalogManaged",
         )
 
 
 def _is_commit(file: LogFile) -> bool:
     return file.kind is LogFileKind.COMMIT
+
+
+def _commit_version(name: str) -> int | None:
+    """The version that a file in the log commits, published or staged; None for any other file."""
+    folder, _, base = name.rpartition("/")
+    if folder.endswith(STAGED_FOLDER):
+        return staged_version(base)
+    if folder != LOG_FOLDER and not folder.endswith(f"/{LOG_FOLDER}"):
+        return None
+    file = parse_log_file(FileEntry(name, 0, 0))
+    return file.version if file is not None and _is_commit(file) else None

@@ -36,6 +36,7 @@ __all__ = [
     "has_unique_name",
     "parse_log_file",
     "sidecar_name",
+    "staged_name",
     "staged_version",
     "unique_checkpoint_name",
     "version_prefix",
@@ -142,6 +143,15 @@ def staged_version(base_name: str) -> int | None:
     """
     match = _STAGED.fullmatch(base_name)
     return None if match is None else int(match["version"])
+
+
+def staged_name(version: int, unique: str) -> str:
+    """Return the store name of a staged commit; `unique` is a UUID.
+
+    >>> staged_name(10, "3a0d65cd-4056-49b8-937b-95f9e3ee90e5")
+    '_delta_log/_staged_commits/00000000000000000010.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json'
+    """
+    return f"{STAGED_FOLDER}/{version_prefix(version)}.{unique}.json"
 
 
 def version_prefix(version: int) -> str:

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         generate_manifests as generate_manifests,
         update_manifests as update_manifests,
     )
+    from deltaarrow.operations.place import Place as Place
     from deltaarrow.operations.planned_write import WriteResult as WriteResult
     from deltaarrow.operations.repair import repair_table as repair_table
     from deltaarrow.operations.restore import (

@@ -15,6 +15,7 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import properties
+from deltaarrow.operations.catalog_policy import is_maintenance_allowed
 from deltaarrow.operations.clustering_domain import clustering_columns
 from deltaarrow.operations.partition_predicate import partitions_predicate
 from deltaarrow.runtime.clock import Clock, system_clock
@@ -48,7 +49,7 @@ def auto_compaction_hook(
     def auto_compaction(done: CommittedTransaction) -> None:
         rules = _rules(hooks.auto_compact, done)
         added = [each for each in done.actions if isinstance(each, AddFile) and each.data_change]
-        if rules is None or not added:
+        if rules is None or not added or not is_maintenance_allowed(done.store):
             return
         due = _Due(Snapshot.load(done.store, known=done.previous), rules, added)
         if (rewriting := due.rewriting(hooks, clock)) is not None:

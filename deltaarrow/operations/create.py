@@ -1,20 +1,27 @@
 """Creation of a table: its first protocol and metadata, chapter "Change Metadata" of the protocol."""
 
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
-from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionExistsError
+from deltaarrow.errors import (
+    CorruptLogError,
+    InvalidTablePropertyError,
+    TableNotFoundError,
+    VersionExistsError,
+)
 from deltaarrow.features import (
     FEATURE_PREFIX,
     FEATURES,
+    Support,
     ensure_columns_fit_properties,
     ensure_iceberg_compatible,
+    find_feature,
     has_nested_ids,
     minimal_protocol,
     new_table_configuration,
@@ -22,7 +29,7 @@ from deltaarrow.features import (
     with_iceberg_properties,
     with_materialized_columns,
 )
-from deltaarrow.log import list_segment
+from deltaarrow.log import NewTableStore, list_segment
 from deltaarrow.operations.clustering_domain import (
     parse_clustering_columns,
     render_clustering,
@@ -59,7 +66,8 @@ class NewTable:
     With `has_files` the table is made of files that exist: its columns keep their ids, and column mapping
     finds them in the files by the names that they have; an id up to `highest_id` is taken. With
     `maps_odd_names` a name with a space, or another character that Spark takes only with column mapping,
-    turns on column mapping by name, unless `configuration` says something of it.
+    turns on column mapping by name, unless `configuration` says something of it. `through_catalog` says that
+    a catalog creates the table, and manages its commits.
     """
 
     schema: Schema
@@ -71,6 +79,30 @@ class NewTable:
     has_files: bool = False
     highest_id: int = 0
     maps_odd_names: bool = False
+    through_catalog: bool = False
+
+    def placed_in(self, store: Store) -> "NewTable":
+        """Return the table with what the catalog of its place demands; the table itself for any other place.
+
+        What a catalog suggests counts unless `configuration` says otherwise or this release does not know it.
+        Raises `InvalidTablePropertyError` for a property that contradicts what the catalog requires.
+        """
+        if not isinstance(store, NewTableStore):
+            return self
+        required, given = store.demands.required, {str(key).lower(): key for key in self.configuration}
+        for name, text in required.items():
+            if (spelled := given.get(name.lower())) is not None and self.configuration[spelled] != text:
+                raise InvalidTablePropertyError(
+                    f"the catalog requires the property {name} to be {text!r} in a new table, not"
+                    f" {self.configuration[spelled]!r}"
+                )
+        own = {key: self.configuration[key] for lower, key in given.items() if lower not in _lower(required)}
+        suggested = {
+            name: text
+            for name, text in store.demands.suggested.items()
+            if name.lower() not in given and _is_known(name)
+        }
+        return replace(self, configuration={**suggested, **own, **required}, through_catalog=True)
 
     @property
     def added_properties(self) -> Mapping[str, str]:
@@ -106,7 +138,7 @@ class NewTable:
         ensure_columns_fit_properties(schema, partition_columns, configuration, mapping_mode)
         ensure_iceberg_compatible(schema, partition_columns, configuration)
         asked = [FEATURES["clustering"]] if self.cluster_by else []
-        protocol = minimal_protocol(schema, given, asked)
+        protocol = minimal_protocol(schema, given, asked, through_catalog=self.through_catalog)
         configuration = with_materialized_columns(protocol, configuration)
         for rule in declared_rules(schema, configuration).constraints:
             ensure_columns_unquoted(rule.expression.text, [schema])
@@ -138,6 +170,19 @@ class NewTable:
         )
         text = render_clustering(schema, paths, mode)
         return [DomainMetadata(domain=CLUSTERING_DOMAIN, configuration=text, removed=False)]
+
+
+def _lower(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def _is_known(name: str) -> bool:
+    """Whether this release makes something of a property that a catalog suggests."""
+    if not name.startswith(FEATURE_PREFIX):
+        record = properties.PROPERTIES.get(name.lower())
+        return record is not None and record.editable and record.is_of_spark
+    feature = find_feature(name.removeprefix(FEATURE_PREFIX))
+    return feature is not None and feature.create is Support.YES
 
 
 def is_table(store: Store) -> bool:
@@ -190,6 +235,7 @@ def create_table(
             )
         return False
     commit_properties = given_properties(commit_properties)
+    table = table.placed_in(store)
     protocol, metadata = table.actions(clock)
     transaction = OptimisticTransaction(
         store=store,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltaarrow.actions import DomainMetadata, Metadata
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
+from deltaarrow.errors import TableNotFoundError, VersionExistsError
 from deltaarrow.features import (
     FEATURE_PREFIX,
     FEATURES,
@@ -32,7 +32,7 @@ from deltaarrow.operations.write import begin_write, find_table, stage_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import JsonObject, Schema, from_arrow_schema, render_path, without_table_metadata
-from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
+from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
@@ -48,6 +48,15 @@ _OF_THE_LOG = (
     properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name,
 )
 """Properties that belong to the log of one table."""
+_OF_THE_CATALOG = (
+    UNITY_TABLE_ID,
+    properties.CHECKPOINT_POLICY.name,
+    properties.CHECKPOINT_WRITE_STATS_AS_JSON.name,
+    properties.CHECKPOINT_WRITE_STATS_AS_STRUCT.name,
+    properties.ENABLE_DELETION_VECTORS.name,
+    properties.ENABLE_IN_COMMIT_TIMESTAMPS.name,
+)
+"""Properties that a table which a catalog manages keeps when it is replaced."""
 _NOT_ASKED_FOR = ("catalogManaged", "catalogOwned-preview", "checkpointProtection", "clustering")
 
 
@@ -107,6 +116,8 @@ def define_table(
         raise VersionExistsError(
             f"{redacted(store.uri)} is a Delta table already (Spark: DELTA_TABLE_ALREADY_EXISTS)"
         )
+    if snapshot is None:
+        definition = replace(definition, table=definition.table.placed_in(store))
     options = WriteOptions(mode="append" if snapshot is None else "overwrite")
     result = WriteResult(None)
     with begin_write(store, snapshot, options, commit_properties, clock) as transaction:
@@ -176,10 +187,8 @@ def _options(table: NewTable, snapshot: Snapshot | None) -> WriteOptions:
 def _replace(transaction: OptimisticTransaction, snapshot: Snapshot, table: NewTable) -> Mapping[str, Any]:
     """Stage another table in the place of one; return how much of the old one goes."""
     if is_supported(snapshot.protocol, "catalogManaged"):
-        raise UnsupportedFeatureError(
-            f"{redacted(snapshot.store.uri)} cannot be replaced: a catalog manages it",
-            feature="catalogManaged",
-        )
+        held = {name: text for name, text in snapshot.configuration.items() if name in _OF_THE_CATALOG}
+        table = replace(table, configuration={**table.configuration, **held})
     # Columns that are gone keep their ids to themselves.
     highest = properties.COLUMN_MAPPING_MAX_COLUMN_ID.parse(snapshot.configuration)
     table = replace(table, highest_id=max(table.highest_id, highest or 0))

@@ -18,7 +18,7 @@ import orjson
 from deltaarrow.actions import CommitInfo, Protocol
 from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.features import ensure_writable
-from deltaarrow.log import LOG_FOLDER, LogFileKind, list_log
+from deltaarrow.log import LOG_FOLDER, LogFileKind, is_catalog_store, list_log
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -58,6 +58,12 @@ def plan_drop(store: Store) -> DropPlan:
     Raises `TableNotFoundError` if there is no table that can be read and none that is half dropped, and
     `UnsupportedFeatureError` if a folder below is another table, or this release does not write such tables.
     """
+    if is_catalog_store(store):
+        raise UnsupportedFeatureError(
+            f"{store.uri} belongs to the catalog that manages the table, and the catalog deletes its files;"
+            " drop the table by its name, as with DROP TABLE of a connection to the catalog",
+            feature="catalogManaged",
+        )
     if _barrier(store) is None:
         snapshot = Snapshot.load(store)
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")

@@ -12,7 +12,8 @@ from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import find_feature, is_supported, properties, supported_features
 from deltaarrow.features.registry import WRITER_FEATURES_VERSION
-from deltaarrow.log import LogState, list_segment, replay
+from deltaarrow.log import LogState, is_catalog_store, list_segment, replay
+from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed, is_maintenance_allowed
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -70,6 +71,7 @@ def cleanup_metadata(store: Store, *, clock: Clock = system_clock) -> list[str]:
 
     Raises `UnsupportedFeatureError` for a table whose log this release must not maintain.
     """
+    ensure_maintenance_allowed(store, "clean up the log of")
     metadata = _newest(store, "clean up the log of").metadata
     return log.clean_up_log(
         store,
@@ -101,7 +103,7 @@ def maintenance_hook(
         is_due = done.version > 0 and done.version % interval == 0
         if is_due and wanted.create_checkpoint:
             create_checkpoint(done.store, done.version, known=done.previous, clock=clock)
-        if cleans_up and (is_due or wanted.cleanup_expired_logs):
+        if cleans_up and (is_due or wanted.cleanup_expired_logs) and is_maintenance_allowed(done.store):
             cleanup_metadata(done.store, clock=clock)
 
     return maintain_log
@@ -110,15 +112,17 @@ def maintenance_hook(
 def _newest(store: Store, doing: str, known: Snapshot | None = None) -> LogState:
     state = replay(store, list_segment(store), None if known is None else known.state)
     _ensure_maintainable(store, state.protocol, doing)
+    if is_catalog_store(store) and store.committing_catalog is not None:
+        store.publish()  # checkpoints and compactions are for published versions
     return state
 
 
 def _ensure_maintainable(store: Store, protocol: Protocol, doing: str) -> None:
-    """Raise for a table with unknown rules for the log, or whose log a catalog maintains."""
+    """Raise for a table with unknown rules for the log, or whose catalog cannot be asked about it."""
     names = [name for name in supported_features(protocol) if find_feature(name) is None]
-    names += [
-        name for name in ("catalogManaged", "coordinatedCommits-preview") if is_supported(protocol, name)
-    ]
+    catalog = store.committing_catalog if is_catalog_store(store) else None
+    refused = ("coordinatedCommits-preview", *(() if catalog is not None else ("catalogManaged",)))
+    names += [name for name in refused if is_supported(protocol, name)]
     if protocol.min_writer_version > WRITER_FEATURES_VERSION:
         names.append(f"minWriterVersion={protocol.min_writer_version}")
     if names:

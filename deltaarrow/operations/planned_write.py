@@ -41,6 +41,7 @@ from deltaarrow.schema import (
 from deltaarrow.schema.keys import GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition, parse_condition, parse_expression
+from deltaarrow.storage import Store
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
 
@@ -89,7 +90,9 @@ def plan_write(transaction: OptimisticTransaction, data: pa.Schema, options: Wri
         raise SchemaMismatchError("the data has no columns; a table needs at least one")
     snapshot = transaction.staged_snapshot
     target = (
-        _new_table(data, options, transaction.clock) if snapshot is None else _target(snapshot, data, options)
+        _new_table(transaction.store, data, options, transaction.clock)
+        if snapshot is None
+        else _target(snapshot, data, options)
     )
     plan = target.plan(
         transaction.store,
@@ -191,7 +194,7 @@ def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) ->
     return condition
 
 
-def _new_table(data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTarget:
+def _new_table(store: Store, data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTarget:
     schema = from_arrow_schema(data)
     new = NewTable(
         schema=_with_generated(schema) if options.as_deltalake else without_table_metadata(schema),
@@ -201,7 +204,7 @@ def _new_table(data: pa.Schema, options: WriteOptions, clock: Clock) -> WriteTar
         description=options.description,
         configuration=options.configuration,
         maps_odd_names=options.as_deltalake,
-    )
+    ).placed_in(store)
     protocol, metadata = new.actions(clock)
     return WriteTarget(protocol, metadata, [metadata, protocol, *new.domains(metadata)])
 

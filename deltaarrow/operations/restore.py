@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import MissingFilesError, UnsupportedFeatureError, VersionNotFoundError
+from deltaarrow.errors import MissingFilesError, VersionNotFoundError
 from deltaarrow.features import ensure_writable, is_supported, merged_protocol, properties
 from deltaarrow.log.file_differences import find_differences
 from deltaarrow.log.moments import parse_moment, parse_version
@@ -164,11 +164,6 @@ def plan_restore(
 
 
 def _ensure_restorable(newest: Snapshot) -> None:
-    if is_supported(newest.protocol, "catalogManaged"):
-        raise UnsupportedFeatureError(
-            f"cannot restore {newest.store.uri}: a catalog manages it; restore it through the catalog",
-            feature="catalogManaged",
-        )
     ensure_writable(newest.protocol, newest.metadata, "append")
 
 

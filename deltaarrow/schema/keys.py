@@ -30,6 +30,7 @@ __all__ = [
     "STRING_PREFIX_LENGTH",
     "TABLE_PREFIX",
     "TYPE_CHANGES_KEY",
+    "UNITY_TABLE_ID",
 ]
 
 # Column Mapping.
@@ -67,3 +68,4 @@ MAPPING_MODE = "delta.columnMapping.mode"
 NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 STATISTICS_COLUMNS = "delta.dataSkippingStatsColumns"
 STRING_PREFIX_LENGTH = "delta.dataSkippingStringPrefixLength"
+UNITY_TABLE_ID = "io.unitycatalog.tableId"

@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from deltaarrow.catalogs import FileCatalog, NamespaceCatalog
+from deltaarrow.catalogs import NamespaceCatalog, open_catalog
 from deltaarrow.engines import Catalog, DeltaConnection, Dialect
 from deltaarrow.sql.front_end import FrontEnd
 
@@ -42,7 +42,9 @@ def connect(
         config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
             statements would not see the variables of the caller otherwise.
         storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
-        catalog: where namespaces and tables have their names: an object, or the folder of a `FileCatalog`.
+        catalog: where namespaces and tables have their names: an object; the folder of a `FileCatalog`; or
+            the address of a Unity Catalog server with the name of a catalog, as
+            ``https://unity.example/main``. Tables may be named with the catalog too: ``main.shop.orders``.
         dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's. With
             Spark's, a database that is opened here shows times in UTC, the session time zone.
         progress: told, while a statement of maintenance runs, how much is done and of how much.
@@ -60,7 +62,7 @@ def connect(
     (1, 2)
     """
     if isinstance(catalog, str | os.PathLike):
-        catalog = FileCatalog(catalog, storage_options)
+        catalog = open_catalog(catalog, storage_options)
     names = Catalog(storage_options, catalog)
     if catalog is not None and dialect == "spark" and catalog.namespace(_DEFAULT) is not None:
         names.current = _DEFAULT

@@ -1,117 +1,21 @@
-"""Where a new table goes, and the name that it gets once it is there."""
+"""The place of a table that a statement names, and of a new one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltaarrow.catalogs import FolderNamespace, Namespace, TableLocation
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
-from deltaarrow.operations import WriteResult, drop_table, find_table
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.operations import Place
 from deltaarrow.spark_sql import TableName, Words
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import open_store
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
-__all__ = ["Place", "namespace_of", "place_for", "subject_of"]
+__all__ = ["namespace_of", "place_for", "subject_of"]
 
 _PLACES = "delta"
-_SPARK_CATALOG = "spark_catalog"
-
-
-@dataclass(frozen=True)
-class Place:
-    """The name of a table, and the folder that a new one of this name gets.
-
-    Args:
-        name: the name, without that of its namespace.
-        shown: the name as messages show it.
-        namespace: keeps the name; None for a table that is named by its path.
-        new: where a new table goes.
-    """
-
-    name: str
-    shown: str
-    namespace: Namespace | None
-    new: TableLocation
-
-    def find(self) -> TableLocation | None:
-        """Return where the table of this name is; None if there is none."""
-        if self.namespace is not None:
-            return self.namespace.find(self.name)
-        return self.new if find_table(self.new.open()) is not None else None
-
-    def ensure_free(self) -> None:
-        """Raise `VersionExistsError` if there is a table of this name."""
-        if self.find() is not None:
-            raise VersionExistsError(
-                f"[TABLE_OR_VIEW_ALREADY_EXISTS] there is a table {self.shown}; choose another name, or use"
-                " IF NOT EXISTS or CREATE OR REPLACE"
-            )
-
-    def ensure_makeable(self, there: TableLocation | None, *, may_create: bool, may_replace: bool) -> None:
-        """Raise as `make` does, given where the table is now."""
-        if there is not None and not may_replace:
-            self.ensure_free()
-        if there is None and not may_create:
-            raise TableNotFoundError(
-                f"[TABLE_OR_VIEW_NOT_FOUND] {self.shown} is not the name of a table, so it cannot be replaced"
-            )
-        if there is None:
-            self._ensure_no_view()
-
-    def make(
-        self,
-        build: Callable[[Store, TableLocation], WriteResult],
-        *,
-        may_create: bool = True,
-        may_replace: bool = False,
-        if_not_exists: bool = False,
-    ) -> WriteResult | None:
-        """Make a table and then give it the name; return None for one that is there and stays.
-
-        Of two that make one table at the same time, one fails. Nothing is left of one that fails.
-
-        Args:
-            build: makes the table.
-            may_create: whether there may be no such table yet.
-            may_replace: whether there may be one.
-            if_not_exists: whether one that is there is left as it is.
-
-        Raises `VersionExistsError` and `TableNotFoundError` for a table that may not be there or not be
-        missing.
-        """
-        there = self.find()
-        if there is not None and if_not_exists:
-            return None
-        self.ensure_makeable(there, may_create=may_create, may_replace=may_replace)
-        location = there or self.new
-        store = location.open()
-        result = build(store, location)
-        if there is None:
-            self._register(store, location, is_new=result.version == 0)
-        return result
-
-    def _ensure_no_view(self) -> None:
-        if self.namespace is not None and self.namespace.view(self.name) is not None:
-            raise VersionExistsError(
-                f"[TABLE_OR_VIEW_ALREADY_EXISTS] {self.shown} is a view: drop it first, with DROP VIEW"
-            )
-
-    def _register(self, store: Store, location: TableLocation, *, is_new: bool) -> None:
-        if self.namespace is None:
-            return
-        try:
-            self.namespace.add(self.name, location)
-        except BaseException as error:
-            if is_new:
-                drop_table(store)
-            if not isinstance(error, FileExistsError):
-                raise
-            raise VersionExistsError(
-                f"[TABLE_OR_VIEW_ALREADY_EXISTS] another process has just created {self.shown}"
-            ) from error
 
 
 def namespace_of(session: "Session", schema: str) -> Namespace:
@@ -137,9 +41,8 @@ def place_for(session: "Session", name: TableName, location: str | None = None) 
 
     Raises `TableNotFoundError` for an unknown namespace, and `ValueError` for a name that cannot be one.
     """
-    catalog, parts = session.connection.catalog, name.parts
-    if len(parts) > 2 and parts[0].lower() == _SPARK_CATALOG:
-        parts = parts[1:]
+    catalog = session.connection.catalog
+    parts = tuple(catalog.without_catalog(name.parts))
     if len(parts) == 2 and parts[0].lower() == _PLACES:
         if location is not None and location != parts[1]:
             raise UnsupportedFeatureError(

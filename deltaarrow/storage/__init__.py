@@ -9,6 +9,7 @@ from deltaarrow.storage.local import LocalStore, is_temporary_name
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, Store
+from deltaarrow.storage.store_view import StoreView
 
 if TYPE_CHECKING:
     from deltaarrow.storage.fsspec_store import FsspecStore
@@ -21,6 +22,7 @@ __all__ = [
     "LocalStore",
     "Output",
     "Store",
+    "StoreView",
     "canonical_path_sql",
     "decode_path",
     "encode_path",

@@ -70,8 +70,10 @@ class Store(Protocol):
     """The root: ``/abs/path``, ``s3://bucket/t`` or ``memory://x/t``; no slash at the end."""
     is_local: bool
     """Whether names are paths of this machine's file system."""
-    storage_options: dict[str, Any]
-    """The options given to `open_store`; may hold credentials."""
+
+    @property
+    def storage_options(self) -> dict[str, Any]:
+        """The options given to `open_store`, or what was lent since; may hold credentials."""
 
     @property
     def can_put_if_absent(self) -> bool:

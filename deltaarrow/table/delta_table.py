@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex, overload
 
 import pyarrow as pa
@@ -48,7 +49,7 @@ from deltaarrow.table.describe import (
     list_partitions,
 )
 from deltaarrow.table.old_arguments import tells_old_arguments
-from deltaarrow.table.opening import open_table_store
+from deltaarrow.table.opening import make_named, open_table_store
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
@@ -217,11 +218,12 @@ class DeltaTable(TellingTableNames):
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         raise_if_key_not_exists: bool = True,
         cluster_by: Sequence[str] | str | None = None,
+        catalog: "NamespaceCatalog | None" = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
 
         Args:
-            table_uri: the folder of the new table. It may exist.
+            table_uri: the folder of the new table, which may exist; or its name in `catalog`.
             schema: the columns, as a `Schema`, a `pyarrow.Schema` or any object that exports an Arrow schema.
             mode: what happens if the table exists: ``error`` and ``append`` raise, ``ignore`` returns the
                 table unchanged, ``overwrite`` replaces it: its history and its protocol stay, its rows,
@@ -238,6 +240,7 @@ class DeltaTable(TellingTableNames):
                 taken, and an unknown one in it never.
             cluster_by: up to four clustering columns, by which `optimize` lays rows out. Write a field of
                 a struct with dots, such as ``address.city``. Excludes `partition_by`.
+            catalog: a catalog of names, which gives the table its place and its name.
 
         Raises:
             VersionExistsError: the table exists and `mode` is ``error`` or ``append``.
@@ -261,16 +264,17 @@ class DeltaTable(TellingTableNames):
             configuration={key: value for key, value in (configuration or {}).items() if value is not None},
             maps_odd_names=True,
         )
-        store = open_store(table_uri, storage_options)
-        if operations.make_table(
-            store,
-            new,
+        made = partial(
+            operations.make_table,
+            table=new,
             mode=mode,
             commit_properties=commit_properties,
             hook_properties=post_commithook_properties,
-        ):
-            return cls._made_in(store)
-        return cls(table_uri, storage_options=storage_options)
+        )
+        if catalog is not None:
+            return cls(make_named(table_uri, catalog, storage_options, made, mode=mode), catalog=catalog)
+        store = open_store(table_uri, storage_options)
+        return cls._made_in(store) if made(store) else cls(table_uri, storage_options=storage_options)
 
     @staticmethod
     def is_deltatable(

@@ -1,9 +1,10 @@
 """`write_deltalake`: writes Arrow data to a Delta table, with the name and arguments of ``deltalake``."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import InvalidTablePropertyError, VersionExistsError
 from deltaarrow.features import new_table_configuration
@@ -20,12 +21,16 @@ from deltaarrow.operations import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import spark_text
-from deltaarrow.storage import open_store
+from deltaarrow.storage import Store, open_store
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.table.old_arguments import tells_old_arguments
+from deltaarrow.table.opening import ensure_no_options, open_place
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader
+
+if TYPE_CHECKING:
+    from deltaarrow.catalogs import NamespaceCatalog, TableLocation
 
 __all__ = ["write_deltalake"]
 
@@ -52,6 +57,7 @@ def write_deltalake(
     cluster_by: Sequence[str] | str | None = None,
     dialect: str | None = None,
     allow_truncation: bool = False,
+    catalog: "NamespaceCatalog | None" = None,
 ) -> WriteResult:
     """Write data to a Delta table and commit; create the table if it does not exist.
 
@@ -59,8 +65,8 @@ def write_deltalake(
     and never collected.
 
     Args:
-        table_or_uri: the table, its folder or a transaction. A `DeltaTable` moves to the committed version; a
-            transaction stages the write and commits it later.
+        table_or_uri: the table, its folder, its name in `catalog` or a transaction. A `DeltaTable` moves to
+            the committed version; a transaction stages the write and commits it later.
         data: a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, any object with
             ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a Polars DataFrame, a DuckDB relation), a
             Polars LazyFrame, a pandas DataFrame or a list of dictionaries.
@@ -104,6 +110,7 @@ def write_deltalake(
             that of `set_default_dialect`.
         allow_truncation: whether digits of timestamps below microseconds are cut off, as Spark cuts them; if
             not, they are an error. Delta has no finer timestamps.
+        catalog: a catalog of names, in which the table is found, or which gives a new one its place.
 
     Returns:
         The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns
@@ -157,6 +164,20 @@ def write_deltalake(
         configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         as_deltalake=True,
     )
+    if catalog is not None:
+        return _write_named(
+            table_or_uri,
+            catalog,
+            storage_options,
+            write_options,
+            partial(
+                write_table,
+                data=to_reader(data, cuts_times=allow_truncation),
+                options=write_options,
+                commit_properties=commit_properties,
+                hook_properties=post_commithook_properties,
+            ),
+        )
     if isinstance(table_or_uri, OptimisticTransaction):
         return _write_in(table_or_uri, data, write_options, allow_truncation)
     if isinstance(table_or_uri, DeltaTable):
@@ -178,6 +199,30 @@ def write_deltalake(
     if isinstance(table_or_uri, DeltaTable):
         table_or_uri.follow_commit()
     return result
+
+
+def _write_named(
+    name: Any,
+    catalog: "NamespaceCatalog",
+    storage_options: Mapping[str, str] | None,
+    options: WriteOptions,
+    write: Callable[[Store, Snapshot | None], WriteResult],
+) -> WriteResult:
+    """Write to the table of a name in a catalog, which is created if there is none."""
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError("an open table knows its catalog: leave catalog out, or give the name of a table")
+    ensure_no_options(storage_options)
+
+    def build(store: Store, _: "TableLocation") -> WriteResult:
+        snapshot = find_table(store)
+        if snapshot is not None and not _is_wanted(snapshot, options):
+            return WriteResult(None)
+        return write(store, snapshot)
+
+    found = open_place(name, catalog).make(
+        build, may_replace=options.mode != "error", if_not_exists=options.mode == "ignore"
+    )
+    return WriteResult(None) if found is None else found
 
 
 def _write_in(

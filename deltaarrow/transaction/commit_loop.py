@@ -20,13 +20,14 @@ from deltaarrow.errors import (
     TableNotFoundError,
     VersionExistsError,
 )
-from deltaarrow.log import LogFileKind, list_log
+from deltaarrow.log import LogFileKind, is_catalog_store, is_managed_by_catalog, list_log
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction.bulk_adds import BulkAdds
+from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_intent import CommitIntent
-from deltaarrow.transaction.committer import Committed, FileSystemCommitter
+from deltaarrow.transaction.committer import Committed
 from deltaarrow.transaction.conflicts import ensure_no_conflict, ensure_unrelated
 from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
@@ -121,7 +122,6 @@ class CommitLoop:
         )
         if self.snapshot is not None:
             ensure_live(self.staged.live_files, self.snapshot)
-        committer = FileSystemCommitter(self.store)
         newest, seconds = self.snapshot, 0.0
         for attempt in range(max_retries + 1):
             if attempt:
@@ -136,7 +136,7 @@ class CommitLoop:
             lines = () if bulk is None else bulk.render(high_water_mark(newest) + 1, version)
             self._is_in_doubt = True
             try:
-                outcome = committer.commit(version, actions, lines)
+                outcome = committer_of(self.store, newest).commit(version, actions, lines)
             except CommitStateUnknownError:
                 raise
             except Exception:
@@ -157,9 +157,14 @@ class CommitLoop:
         """Return all actions of the commit that follows `newest`."""
         staged = self.staged.with_rows_removed(self.store, self.configuration, self.clock())
         if newest is None:
-            ensure_valid_commit(staged)
+            ensure_valid_commit(staged, through_catalog=is_managed_by_catalog(self.store))
         else:
-            ensure_valid_commit(staged, newest.protocol, newest.metadata)
+            ensure_valid_commit(
+                staged,
+                newest.protocol,
+                newest.metadata,
+                through_catalog=is_managed_by_catalog(self.store),
+            )
             known = self.staged.known
             ensure_replaced_files_are_removed(staged, newest, known)
             if self.snapshot is not None and newest.version > self.snapshot.version:
@@ -224,12 +229,13 @@ class CommitLoop:
         """Whether a commit that failed or was interrupted may be, or may yet become, part of the table.
 
         A failed or interrupted put may still have written the file, and then the log has it. A local put
-        cannot complete later, but a remote store may still be working on the request.
+        cannot complete later, but a remote store or a catalog may still be working on the request.
         """
         if not self._is_in_doubt or not self.staged.written:
             return False
         try:
-            return not self.store.is_local or self._is_committed()
+            is_settled = self.store.is_local and not is_catalog_store(self.store)
+            return not is_settled or self._is_committed()
         except Exception:
             return True
 

@@ -12,7 +12,7 @@ from deltaarrow.errors import CommitStateUnknownError, StorageError
 from deltaarrow.log import commit_name
 from deltaarrow.storage import Store
 
-__all__ = ["Committed", "Conflict", "FileSystemCommitter"]
+__all__ = ["Committed", "Conflict", "FileSystemCommitter", "unknown_state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,13 @@ class FileSystemCommitter:
             if not (self.store.is_local and isinstance(failure, StorageError)):
                 return Committed(version)
             why = str(failure)  # says that the file exists but may not survive a crash
-        ids = (action.txn_id for action in actions if isinstance(action, CommitInfo))
-        raise _unknown(self.store.uri, version, next(ids, None) or "", why) from failure
+        raise unknown_state(self.store.uri, version, actions, why) from failure
 
 
-def _unknown(uri: str, version: int, transaction_id: str, why: str) -> CommitStateUnknownError:
+def unknown_state(uri: str, version: int, actions: Sequence[Action], why: str) -> CommitStateUnknownError:
+    """Return the error of a commit of which nobody knows whether it was made."""
+    ids = (action.txn_id for action in actions if isinstance(action, CommitInfo))
+    transaction_id = next(ids, None) or ""
     return CommitStateUnknownError(
         f"it is not known whether version {version} of {uri} was made: {why}. Look at that version before you"
         " repeat the operation, or it may be applied twice; the version is this commit if its txnId is"

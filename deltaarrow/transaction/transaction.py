@@ -46,8 +46,8 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.bulk_adds import BulkAdds
+from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
-from deltaarrow.transaction.committer import FileSystemCommitter
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.relocation import Relocation
@@ -109,7 +109,7 @@ class OptimisticTransaction:
 
     def __post_init__(self) -> None:
         """Refuse early, so that no data file is written for a commit that cannot be made."""
-        FileSystemCommitter(self.store).ensure_able()
+        committer_of(self.store).ensure_able()
         ensure_commit_metadata(self.commit_metadata)
 
     # --- reading ----------------------------------------------------------------------------------

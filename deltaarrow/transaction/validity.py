@@ -22,7 +22,12 @@ from deltaarrow.actions import (
 from deltaarrow.columnar.arrays import texts
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.errors import AppendOnlyError, DeltaProtocolError, InvalidTablePropertyError
+from deltaarrow.errors import (
+    AppendOnlyError,
+    DeltaProtocolError,
+    InvalidTablePropertyError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.features import ensure_readable, iceberg_compat_version, is_supported, properties
 from deltaarrow.schema import Schema
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, TABLE_PREFIX
@@ -86,14 +91,19 @@ def ensure_marks_stay(staged: Metadata, metadata: Metadata) -> None:
 
 
 def ensure_valid_commit(
-    actions: Sequence[Action], protocol: Protocol | None = None, metadata: Metadata | None = None
+    actions: Sequence[Action],
+    protocol: Protocol | None = None,
+    metadata: Metadata | None = None,
+    *,
+    through_catalog: bool = False,
 ) -> None:
     """Raise `DeltaProtocolError`, naming the fault, unless `actions` may stand in one commit.
 
     A commit has at most one `metaData` and one `protocol`; one `txn` per application and one `domainMetadata`
     per domain; one `add` and one `remove` per path, and not both for the same logical file. The table must
     support what the actions need: see the functions below. `protocol` and `metadata` are those of the
-    previous version; the commit of a new table must contain both.
+    previous version; the commit of a new table must contain both. `through_catalog` says whether a catalog
+    manages the table.
 
     >>> twice = [SetTransaction(app_id="etl", version=version) for version in (1, 2)]
     >>> ensure_valid_commit(twice, Protocol(min_reader_version=1, min_writer_version=2))
@@ -124,7 +134,12 @@ def ensure_valid_commit(
         raise DeltaProtocolError(f"the first commit of a table has no {missing} action")
     if new_metadata is not None or new_protocol is not None:
         Schema.from_json(metadata.schema_string)
-        ensure_readable(protocol, metadata)
+        ensure_readable(protocol, metadata, through_catalog=through_catalog)
+        if through_catalog and not is_supported(protocol, "catalogManaged"):
+            raise UnsupportedFeatureError(
+                "a catalog manages the table, so its protocol must have the table feature catalogManaged",
+                feature="catalogManaged",
+            )
     _ensure_supported(protocol, adds.values(), by_kind[DomainMetadata])
     _ensure_partition_values(metadata, adds)
     _ensure_iceberg_compatible(metadata, adds)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
-from deltaarrow.log import commit_name, list_log, parse_commit, read_commits
+from deltaarrow.log import LogFileKind, commit_name, list_log, parse_commit, read_commits
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.storage import Store, decode_path
 
@@ -136,8 +136,9 @@ class WinningCommits:
         """
         names = {commit_name(version): version for version in range(after + 1, until + 1)}
         if not names.keys() <= self._known.keys():
-            listed = {file.name for file in list_log(self.store, after + 1)}
-            names = {name: version for name, version in names.items() if name in listed}
+            # A commit that its catalog holds has another name.
+            commits = (each for each in list_log(self.store, after + 1) if each.kind is LogFileKind.COMMIT)
+            names = {each.name: each.version for each in commits if each.version <= until}
         contents = self.read(self.store, list(names))
         self._known.clear()
         return [WinningCommit(*each) for each in zip(names.values(), contents, strict=True)]

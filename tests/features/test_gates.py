@@ -206,6 +206,7 @@ def test_the_features_that_are_written():
         "checkConstraints",
         "generatedColumns",
         "allowColumnDefaults",
+        "catalogManaged",
         "checkpointProtection",
         "materializePartitionColumns",
         "icebergCompatV1",
@@ -240,8 +241,15 @@ def test_unknown_features_and_versions_are_refused_to_writers_by_name():
 
 
 def test_what_cannot_be_read_is_not_written():
-    with pytest.raises(UnsupportedFeatureError, match="catalogManaged"):
+    with pytest.raises(UnsupportedFeatureError, match="geospatial"):
+        ensure_writable(listing("geospatial"), metadata(), "append")
+
+
+def test_a_catalog_managed_table_is_written_with_in_commit_timestamps_alone():
+    with pytest.raises(DeltaProtocolError, match=r"catalogManaged.*delta\.enableInCommitTimestamps"):
         ensure_writable(listing("catalogManaged"), metadata(), "append")
+    managed = listing("catalogManaged", "inCommitTimestamp", "vacuumProtocolCheck")
+    ensure_writable(managed, metadata(enableInCommitTimestamps="true"), "append")
 
 
 def test_a_feature_listed_for_readers_alone_counts_for_writers():

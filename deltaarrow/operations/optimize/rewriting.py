@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.columnar.arrays import integers
+from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed
 from deltaarrow.operations.mark_or_rewrite import hidden_columns_of
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
@@ -132,6 +133,7 @@ class Rewriting:
     @property
     def tasks(self) -> Iterator[RewriteTask | SortTask]:
         """What is to be done, one task for each bin."""
+        ensure_maintenance_allowed(self.snapshot.store, f"do {self.operation} of")
         layout, at_once = self.plan.scan.layout, min(self._threads, max(1, len(self.plan.bins)))
         threads = executor_in_use().threads_of_task(self._threads, at_once)
         for each in self.plan.bins:

@@ -21,11 +21,12 @@ import pyarrow.compute as pc
 
 from deltaarrow.actions.arrow import build_array
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import DeltaError, UnsupportedFeatureError, VacuumError
-from deltaarrow.features import ensure_writable, is_supported
+from deltaarrow.errors import DeltaError, VacuumError
+from deltaarrow.features import ensure_writable
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.log.last_vacuum import write_last_vacuum
 from deltaarrow.log.removed_files import read_named_files
+from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.operations.vacuum.candidates import Candidates
 from deltaarrow.operations.vacuum.names import file_names
@@ -89,12 +90,7 @@ def vacuum_files(
 
 
 def _ensure_vacuumable(snapshot: Snapshot) -> None:
-    if is_supported(snapshot.protocol, "catalogManaged"):
-        raise UnsupportedFeatureError(
-            f"cannot vacuum {snapshot.store.uri}: a catalog manages it, and decides which files go; vacuum it"
-            " through the catalog (Spark: DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION)",
-            feature="catalogManaged",
-        )
+    ensure_maintenance_allowed(snapshot.store, "vacuum")
     ensure_writable(snapshot.protocol, snapshot.metadata, "append")
 
 

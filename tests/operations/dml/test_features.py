@@ -9,13 +9,16 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow import DeltaTable, Field, Schema, UnsupportedFeatureError, write_deltalake
+from deltaarrow.catalogs import UnityCatalog
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.schema import ArrayType, StructType
 from deltaarrow.variant import to_json
 from tests.support.commits import commit
+from tests.support.engines import ENGINES
 from tests.support.many_features import changed_table
 from tests.support.rows import READERS
 from tests.support.tables import TableBuilder
+from tests.support.unity_server import TOKEN, unity_server
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 ROWS = pa.table({"id": range(1, 9), "v": list("abcdefgh"), "p": ["x", "y"] * 4})
@@ -415,6 +418,21 @@ def test_variants_inside_structs_and_lists_are_merged_and_others_are_given_as_te
     assert structs.field("n").to_pylist() == [7, 2, 3]
     inner = found["l"].combine_chunks().flatten().field("v")
     assert to_json(inner).to_pylist() == ['{"a":1}', None, '["x"]', None, None, None]
+
+
+@pytest.mark.feature("catalogManaged")
+def test_a_table_of_a_catalog_is_changed_through_it(tmp_path):
+    with unity_server() as unity:
+        unity.reset(tmp_path)
+        catalog = UnityCatalog(unity.url, "main", TOKEN)
+        write_deltalake("shop.orders", ROWS, catalog=catalog)
+        table = DeltaTable("shop.orders", catalog=catalog)
+        change(table)
+        assert (table.version(), unity.hosted("shop.orders").published) == (3, 3)
+        for way in ("dataset", "duckdb", "polars"):
+            rows = ENGINES[way](table.snapshot, None, "id > 0").select(["id", "v", "p"]).to_pylist()
+            assert sorted(tuple(row.values()) for row in rows) == LEFT
+        assert unity.violations == []
 
 
 @pytest.mark.parametrize("feature", ["collations", "icebergWriterCompatV1", "liquid"])

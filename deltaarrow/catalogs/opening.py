@@ -1,0 +1,39 @@
+"""`open_catalog`: the catalog that a text names."""
+
+import os
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any
+
+from deltaarrow.catalogs.file_catalog import FileCatalog
+from deltaarrow.catalogs.namespace import NamespaceCatalog
+from deltaarrow.catalogs.unity import UnityCatalog
+from deltaarrow.display.redaction import redacted
+
+__all__ = ["open_catalog"]
+
+
+def open_catalog(
+    place: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> NamespaceCatalog:
+    """Return the catalog at a place: a folder is a `FileCatalog`, a web address a `UnityCatalog`.
+
+    A web address is that of a server, followed by the name of one of its catalogs:
+    ``https://unity.example/main``. The token is in the environment variable ``UNITY_CATALOG_TOKEN``.
+
+    Raises `ValueError` for an address without the name of a catalog.
+
+    >>> open_catalog("https://unity.example/main")
+    UnityCatalog('https://unity.example', 'main')
+    """
+    text = os.fspath(place)
+    if not text.startswith(("http://", "https://")):
+        return FileCatalog(place, storage_options)
+    server, _, name = text.rstrip("/").rpartition("/")
+    name = urllib.parse.unquote(name)
+    if server.endswith((":", "/")) or name == "unity-catalog":
+        raise ValueError(
+            f"{redacted(text)!r} names no catalog: write the address of the server and the name of the"
+            " catalog, as https://unity.example/main"
+        )
+    return UnityCatalog(server, name, storage_options=storage_options)

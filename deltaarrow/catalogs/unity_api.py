@@ -1,0 +1,190 @@
+"""The API of Unity Catalog for Delta tables, as the tables of one catalog use it.
+
+The configuration is asked for once: whether the server speaks a version of the protocol that is known here,
+and what it offers. Whatever the server sends is checked before use.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, TypeGuard
+
+from deltaarrow.catalogs.unity_client import Answer, UnityClient
+from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import StorageError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.runtime.clock import Clock
+
+__all__ = ["DELTA", "NAME", "TABLE_ENDPOINT", "UnityApi", "ensure_location", "is_whole", "store_credentials"]
+
+DELTA = ("delta", "v1")
+_PROTOCOL_VERSIONS = "1.0"
+TABLE_ENDPOINT = "/v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+_LOAD_TABLE = f"GET {TABLE_ENDPOINT}"
+NAME = re.compile(r"[^\x00-\x20\x7f/.]{1,255}")
+"""What can be the name of a catalog, a schema or a table."""
+_LOCATION = re.compile(r"(?:(?:s3a?|gs|abfss?)://|file:/)[^\x00-\x1f\x7f]+")
+_S3 = {
+    "s3.access-key-id": "AWS_ACCESS_KEY_ID",
+    "s3.secret-access-key": "AWS_SECRET_ACCESS_KEY",
+    "s3.session-token": "AWS_SESSION_TOKEN",
+}
+_RENEWED_BEFORE_MS = 300_000
+_MOST_PAGES = 1000
+
+
+class UnityApi:
+    """What the tables of a catalog share: the client, the negotiated protocol, the options of the store."""
+
+    def __init__(
+        self,
+        client: UnityClient,
+        catalog: str,
+        storage_options: Mapping[str, Any] | None,
+        clock: Clock,
+        allows_maintenance: bool,
+    ) -> None:
+        self.client = client
+        self.catalog = catalog
+        self.storage_options = dict(storage_options or {})
+        self.clock = clock
+        self.allows_maintenance = allows_maintenance
+        self._endpoints: frozenset[str] | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for one catalog of one server."""
+        return self.client.url, self.catalog
+
+    def names(self, kind: str, query: Mapping[str, str], subject: str) -> list[str]:
+        """Return the names of all schemas, or of all Delta tables of one, in order."""
+        found: set[str] = set()
+        page: str | None = None
+        for _ in range(_MOST_PAGES):
+            more = {} if page is None else {"page_token": page}
+            answer = self.client.get((kind,), {**query, **more}, subject)
+            listed = answer.get(kind)
+            for each in listed if isinstance(listed, list) else ():
+                name = each.get("name") if isinstance(each, dict) else None
+                is_delta = kind == "schemas" or each.get("data_source_format") in ("DELTA", None)
+                if isinstance(name, str) and NAME.fullmatch(name) and is_delta:
+                    found.add(name)
+            page = answer.get("next_page_token") or None
+            if page is None:
+                return sorted(found)
+            if not isinstance(page, str):
+                break
+        raise StorageError(f"the catalog's list of {subject} does not end; it has over {_MOST_PAGES} pages")
+
+    def table(self, path: tuple[str, ...], query: Mapping[str, str], subject: str) -> dict[str, Any]:
+        """Return what the API for Delta says of a table: ``(schema, "tables", table, ...)``."""
+        return self.client.get(self._place(path), query, subject)
+
+    def change(
+        self,
+        method: str,
+        path: tuple[str, ...],
+        body: Mapping[str, Any] | None,
+        subject: str,
+        handled: Collection[int] = (),
+    ) -> Answer:
+        """Send a change to what is at a path below the schemas of the catalog; see `UnityClient.send`."""
+        return self.client.send(method, self._place(path), body, subject, handled=handled)
+
+    def _place(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        self.endpoints()
+        return (*DELTA, "catalogs", self.catalog, "schemas", *path)
+
+    def ensure_offered(self, endpoint: str) -> None:
+        """Raise `UnsupportedFeatureError` unless the server offers an endpoint."""
+        if endpoint not in self.endpoints():
+            raise UnsupportedFeatureError(
+                f"the catalog at {self.client.url} does not offer {endpoint}", feature="Unity Catalog"
+            )
+
+    def endpoints(self) -> frozenset[str]:
+        """Return what the server offers, as ``GET /v1/...``; it is asked once."""
+        if self._endpoints is None:
+            self._endpoints = self._negotiate()
+        return self._endpoints
+
+    def _negotiate(self) -> frozenset[str]:
+        query = {"catalog": self.catalog, "protocol-versions": _PROTOCOL_VERSIONS}
+        try:
+            answer = self.client.get((*DELTA, "config"), query, f"the catalog {self.catalog}")
+        except TableNotFoundError as error:
+            raise StorageError(f"{error}; or the server is too old for the API of managed tables") from None
+        version, endpoints = answer.get("protocol-version"), answer.get("endpoints")
+        if not isinstance(version, str) or version.partition(".")[0] != "1":
+            raise UnsupportedFeatureError(
+                f"the catalog at {self.client.url} speaks version {version!r} of its protocol, and this"
+                f" release knows {_PROTOCOL_VERSIONS}",
+                feature="Unity Catalog",
+            )
+        if not isinstance(endpoints, list) or _LOAD_TABLE not in endpoints:
+            raise UnsupportedFeatureError(
+                f"the catalog at {self.client.url} does not offer {_LOAD_TABLE}", feature="Unity Catalog"
+            )
+        return frozenset(each for each in endpoints if isinstance(each, str))
+
+    def lent(self, listed: object, uri: str, subject: str) -> tuple[Mapping[str, Any], int]:
+        """Return the options of the store for the best of the credentials that the server lends.
+
+        Args:
+            listed: the credentials, as the server sends them.
+            uri: the place that they are for.
+            subject: the table, for errors.
+
+        Returns the options, and the time in milliseconds at which to ask for others. Raises `StorageError`
+        for credentials that are for another place, that have expired, or that are not understood.
+        """
+        now = self.clock()
+        found = [
+            each
+            for each in (listed if isinstance(listed, list) else ())
+            if isinstance(each, dict) and _covers(each.get("prefix"), uri)
+        ]
+        if not found:
+            raise StorageError(f"the catalog lends no credentials for {redacted(uri)}, {subject}")
+        best = max(found, key=lambda each: len(each["prefix"]))
+        expires, config = best.get("expiration-time-ms"), best.get("config")
+        if not is_whole(expires) or expires <= now or not isinstance(config, dict):
+            raise StorageError(
+                f"the catalog lends credentials that have expired, or are none, for {subject};"
+                " check the clock of this machine"
+            )
+        options = {**self.storage_options, **store_credentials(uri, config, subject)}
+        return options, expires - min(_RENEWED_BEFORE_MS, (expires - now) // 2)
+
+
+def ensure_location(location: str, subject: str) -> None:
+    """Raise `StorageError` for a place in a store that is not known."""
+    if _LOCATION.fullmatch(location) is None or "::" in location:
+        raise StorageError(
+            f"{subject} has the location {redacted(location)!r}; only s3, gs, abfss and file are"
+            " taken from a catalog"
+        )
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value of JSON is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _covers(prefix: object, uri: str) -> bool:
+    """Whether a place is the prefix, or below it."""
+    return isinstance(prefix, str) and f"{uri.rstrip('/')}/".startswith(f"{prefix.rstrip('/')}/")
+
+
+def store_credentials(uri: str, config: Mapping[str, object], subject: str) -> dict[str, Any]:
+    """Return the storage options of credentials as the catalog spells them, for the store of a place.
+
+    Raises `StorageError`, which names `subject`, for credentials of another store or of none that is known.
+    """
+    scheme = uri.partition("://")[0]
+    texts = {name: text for name, text in config.items() if isinstance(text, str) and text}
+    if scheme in ("s3", "s3a") and "s3.access-key-id" in texts and "s3.secret-access-key" in texts:
+        return {option: texts[name] for name, option in _S3.items() if name in texts}
+    if scheme in ("abfs", "abfss") and "azure.sas-token" in texts:
+        return {"sas_token": texts["azure.sas-token"]}
+    if scheme == "gs" and "gcs.oauth-token" in texts:
+        return {"bearer_token": texts["gcs.oauth-token"]}
+    raise StorageError(f"the catalog lends no credentials for {scheme}:// that are understood, for {subject}")
