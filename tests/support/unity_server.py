@@ -19,9 +19,10 @@ from typing import Any
 from tests.support.managed_table import ManagedTable
 from tests.support.unity_contract import faults_of
 
-__all__ = ["TOKEN", "HostedTable", "UnityServer", "unity_server"]
+__all__ = ["KEY", "TOKEN", "HostedTable", "UnityServer", "unity_server"]
 
 TOKEN = "token-that-nobody-may-see"
+KEY = "key-that-nobody-may-see"
 ROOT = "/api/2.1/unity-catalog"
 _TABLES = "/v1/catalogs/{catalog}/schemas/{schema}/tables"
 ENDPOINTS = [
@@ -93,7 +94,9 @@ class UnityServer:
         root: where new tables are, as a URI.
         most_unpublished: how many commits may wait to be published.
         extra: ``schema.table`` -> what replaces parts of the answer about it.
-        credentials: the list of credentials of every table; one that is asked for is for its place if None.
+        credentials: the list of credentials of every table; if None, one of `KEY` for the place of the table.
+        expires_ms: when that expires.
+        operations: what credentials were asked for.
         config: the answer about the configuration.
         fault: an answer for a path instead of the true one, a text for a body, or None; asked per request.
         lost: whether the answer to a change is lost after the change was made; asked per request.
@@ -109,6 +112,7 @@ class UnityServer:
         self.most_unpublished = 50
         self.extra: dict[str, dict[str, Any]] = {}
         self.credentials: list[dict[str, Any]] | None = []
+        self.expires_ms = 1 << 60
         self.config: dict[str, Any] = {"endpoints": ENDPOINTS, "protocol-version": "1.0"}
         self.fault: Callable[[str], Answer | str | None] = lambda path: None
         self.lost: Callable[[str, Any], Answer | None] = lambda path, body: None
@@ -139,6 +143,7 @@ class UnityServer:
     def reset(self, root: Path) -> None:
         """Forget all tables and faults; new tables go below `root`."""
         self.tables, self.staged, self.extra, self.credentials = {}, {}, {}, []
+        self.expires_ms = 1 << 60
         self.root, self.most_unpublished = f"file://{root}", 50
         self.config = {"endpoints": ENDPOINTS, "protocol-version": "1.0"}
         self.fault, self.lost, self.after = lambda path: None, lambda path, body: None, lambda: None
@@ -309,7 +314,7 @@ class UnityServer:
         if (noted := actions.get("set-latest-backfilled-version")) is not None:
             version = noted["latest-published-version"]
             log = table.path / "_delta_log"
-            for each in range(version + 1):
+            for each in range(version + 1) if table.location.startswith("file:") else ():
                 if not (log / f"{each:020d}.json").exists():
                     self.violations.append(f"version {each} is noted as published and is not")
             table.published = version
@@ -330,7 +335,15 @@ class UnityServer:
         return told or (table.location if isinstance(table, HostedTable) else f"file://{table.path}")
 
     def _credentials(self, location: str, operation: str) -> list[dict[str, Any]]:
-        return [{**each, "operation": operation} for each in self.credentials or ()]
+        if self.credentials is not None:
+            return [{**each, "operation": operation} for each in self.credentials]
+        config = {
+            "s3.access-key-id": "id",
+            "s3.secret-access-key": f"{KEY}-{operation}",
+            "s3.session-token": f"{KEY}-session",
+        }
+        lent = {"prefix": location, "operation": operation, "expiration-time-ms": self.expires_ms}
+        return [{**lent, "config": config}]
 
     def _table(self, name: str) -> dict[str, Any]:
         table = self.tables[name]
