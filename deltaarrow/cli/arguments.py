@@ -2,7 +2,9 @@
 
 import contextlib
 import datetime
+import functools
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -10,10 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from typer.core import TyperCommand, TyperGroup
 
+from deltaarrow.catalogs import open_catalog
 from deltaarrow.cli.output import Format
 from deltaarrow.table import DeltaTable
 
 __all__ = [
+    "CATALOG_HELP",
     "AtVersion",
     "DryRun",
     "OutputFormat",
@@ -21,6 +25,7 @@ __all__ = [
     "ResultCommand",
     "StorageOptions",
     "TablePath",
+    "given_catalog",
     "new_commands",
     "open_table",
     "parse_options",
@@ -33,7 +38,8 @@ __all__ = [
 Progressed: TypeAlias = Callable[[int, int], None]
 """Is told how much of some work is done, and of how much."""
 
-TablePath = Annotated[str, typer.Argument(metavar="PATH", help="The table: a folder or a URI.")]
+_TABLE = "The table: a folder or a URI."
+TablePath = Annotated[str, typer.Argument(metavar="PATH", help=_TABLE)]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -60,8 +66,55 @@ def new_commands(
     return typer.Typer(name=name, cls=group, help=summary, no_args_is_help=True, rich_markup_mode=None)
 
 
+CATALOG_HELP = (
+    "Where tables have their names: https://host/main for the catalog main of a Unity Catalog server, or the"
+    " folder of a file catalog."
+)
+_GIVEN = f"{__name__}.catalog"
+_catalog: ContextVar[str | None] = ContextVar("catalog", default=None)
+
+
+@functools.cache
+def _catalog_option() -> Any:
+    """The option that every command with a `TablePath` takes."""
+
+    def command(
+        catalog: Annotated[
+            str | None, typer.Option(metavar="URL", help=f"{CATALOG_HELP} PATH is a name then.")
+        ] = None,
+    ) -> None: ...
+
+    commands = new_commands()
+    commands.command()(command)
+    (option,) = (each for each in typer.main.get_command(commands).params if each.name == "catalog")
+    option.expose_value = False
+    option.callback = lambda context, parameter, text: context.meta.update({_GIVEN: text})
+    return option
+
+
+def given_catalog() -> str | None:
+    """Return what the command that runs was given as ``--catalog``; None if nothing."""
+    return _catalog.get()
+
+
 class ResultCommand(TyperCommand):
-    """A command with ``--format``, which takes ``--json`` for ``--format json``."""
+    """A command with ``--format``, which takes ``--json`` for ``--format json``.
+
+    If it takes a table (`TablePath`), it takes ``--catalog`` as well, and the table by its name there.
+    """
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        if any(getattr(each, "help", None) == _TABLE for each in self.params):
+            self.params.append(_catalog_option())
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; `given_catalog` tells its catalog meanwhile."""
+        before = _catalog.set(ctx.meta.get(_GIVEN))
+        try:
+            return super().invoke(ctx)
+        finally:
+            _catalog.reset(before)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
@@ -88,6 +141,9 @@ def open_table(
     """
     wanted = parse_version(version, name)
     options = parse_options(storage_options)
+    if (catalog := given_catalog()) is not None:
+        names = open_catalog(catalog, options)
+        return DeltaTable(path, version=wanted, catalog=names, dialect="spark")
     return DeltaTable(path, version=wanted, storage_options=options, dialect="spark")
 
 

@@ -13,6 +13,7 @@ from deltaarrow.cli.arguments import (
     ResultCommand,
     StorageOptions,
     TablePath,
+    given_catalog,
     new_commands,
     open_table,
     parse_options,
@@ -213,6 +214,11 @@ def drop(
     form: OutputFormat = None,
 ) -> None:
     """Delete the table with all files in its folder, or go on with a drop that was killed."""
+    if given_catalog() is not None:
+        raise typer.BadParameter(
+            f"a table of a catalog is dropped by its name: deltaarrow sql --catalog ... 'DROP TABLE {path}'",
+            param_hint="--catalog",
+        )
     store = open_store(path, parse_options(storage_option))
     plan = plan_drop(store)
     if not dry_run:

@@ -10,7 +10,14 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import ResultCommand, StorageOptions, new_commands, parse_options, progress_bar
+from deltaarrow.cli.arguments import (
+    CATALOG_HELP,
+    ResultCommand,
+    StorageOptions,
+    new_commands,
+    parse_options,
+    progress_bar,
+)
 from deltaarrow.cli.output import BINARY, Format
 from deltaarrow.cli.printer import Printer, default_format
 from deltaarrow.cli.statements import (
@@ -67,7 +74,7 @@ def sql(
     ] = None,
     catalog: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="The folder of a file catalog."),
+        typer.Option(metavar="URL", help=CATALOG_HELP),
     ] = None,
     settings: Annotated[
         list[str] | None,

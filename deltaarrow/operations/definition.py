@@ -46,8 +46,9 @@ _OF_THE_LOG = (
     properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.name,
     properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP.name,
     properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name,
+    UNITY_TABLE_ID,
 )
-"""Properties that belong to the log of one table."""
+"""Properties that belong to one table and its log."""
 _OF_THE_CATALOG = (
     UNITY_TABLE_ID,
     properties.CHECKPOINT_POLICY.name,

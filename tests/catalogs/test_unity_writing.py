@@ -467,3 +467,33 @@ def test_a_pickled_store_writes_files_and_no_commit(orders, catalog):
             more(4),
             mode="append",
         )
+
+
+# --- further statements ----------------------------------------------------------------------------
+
+
+def test_duckdbs_statements_create_and_write_tables_of_the_catalog(unity, catalog):
+    with connect(catalog=catalog) as lake:
+        asked = len(unity.staged)
+        lake.sql("EXPLAIN COPY (SELECT 1::BIGINT AS id) TO shop.orders (FORMAT delta)")
+        assert len(unity.staged) == asked
+        lake.execute("COPY (SELECT 1::BIGINT AS id) TO shop.orders (FORMAT delta)")
+        lake.execute("COPY (SELECT 2::BIGINT AS id) TO main.shop.orders (FORMAT delta, MODE append)")
+        assert lake.sql("SELECT sum(id) FROM main.shop.orders").fetchall() == [(3,)]
+        lake.execute("CREATE TABLE shop.more AS SELECT id + 1 AS id FROM shop.orders")
+    assert ids(catalog, name="shop.more") == [2, 3]
+    assert unity.hosted(NAME).latest == 1
+
+
+def test_a_clone_and_a_copy_of_a_table(orders, catalog, unity, tmp_path):
+    with connect(catalog=catalog, dialect="spark") as lake:
+        with pytest.raises(UnsupportedFeatureError, match="cannot become a clone"):
+            lake.sql("CREATE TABLE shop.copy SHALLOW CLONE shop.orders")
+        lake.sql("CREATE TABLE shop.like_it LIKE shop.orders")
+        lake.sql("INSERT INTO shop.like_it SELECT * FROM shop.orders")
+    assert ids(catalog, name="shop.like_it") == [1, 2, 3]
+    assert unity.hosted("shop.like_it").identity != orders.identity
+    DeltaTable(NAME, catalog=catalog).clone(tmp_path / "clone")
+    cloned = DeltaTable(tmp_path / "clone")
+    assert cloned.count() == 3
+    assert "io.unitycatalog.tableId" not in cloned.metadata().configuration

@@ -25,6 +25,7 @@ from deltaarrow.features import (
     with_materialized_columns,
 )
 from deltaarrow.operations.clustering_domain import render_clustering
+from deltaarrow.schema.keys import UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["clone_of"]
@@ -38,6 +39,7 @@ _OF_THE_LOG = (
     properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.name,
     properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP.name,
     properties.REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION.name,
+    UNITY_TABLE_ID,
 )
 _MANAGED = ("catalogManaged", "catalogOwned-preview")
 

@@ -16,6 +16,7 @@ from deltaarrow.sql.handlers.rows import KINDS as ROWS
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.copying import parse_copy_into
+from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
 from deltaarrow.sql.statements.rows import CopyFrom, CopyInto, CopyOut, CopyTo, Insert
 from deltaarrow.table import DeltaTable, write_deltalake
@@ -32,19 +33,33 @@ _COPIED = "__deltaarrow_copied"
 def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
     location, namespace = _place(session, statement)
     rows = QueryRows(session, statement.query)
+    is_allocated = namespace is not None and location.opener is not None
     written = write_deltalake(
-        location.uri if location.opener is None else DeltaTable(location),
+        _target(session, statement, location, is_allocated=is_allocated),
         rows.reader(),
         mode=statement.mode,
         partition_by=statement.partition_by,
         schema_mode=statement.schema_mode,
-        storage_options=None if location.storage_options is None else dict(location.storage_options),
+        storage_options=(
+            None if location.storage_options is None or is_allocated else dict(location.storage_options)
+        ),
         commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
+        catalog=session.connection.catalog.names if is_allocated else None,
     )
-    if namespace is not None:
+    if namespace is not None and not is_allocated:
         namespace.add(statement.table.parts[-1], location)
     return pa.table({"num_affected_rows": [written.num_rows], "num_inserted_rows": [written.num_rows]})
+
+
+def _target(
+    session: "Session", statement: CopyTo, location: "TableLocation", *, is_allocated: bool
+) -> str | DeltaTable:
+    """What is written to: a place, a table of a catalog, or the name of one that its catalog allocates."""
+    if is_allocated:
+        catalog, parts = session.connection.catalog, statement.table.parts
+        return f"{quoted(str(catalog.schema_of(parts)))}.{quoted(parts[-1])}"
+    return location.uri if location.opener is None else DeltaTable(location)
 
 
 def _copy_out(session: "Session", statement: CopyOut) -> str:
@@ -71,8 +86,8 @@ def _copy_from(session: "Session", statement: CopyFrom) -> "pa.Table | str":
 
 
 def _plan_copy_to(session: "Session", statement: CopyTo) -> StatementPlan:
-    location, _ = _place(session, statement)
-    there = find_table(location.open())
+    location, namespace = _place(session, statement)
+    there = None if namespace is not None else find_table(location.open())
     place = redacted(location.uri)
     if there is not None and statement.mode == "error":
         raise VersionExistsError(f"there is a table at {place}: say MODE append or MODE overwrite")

@@ -229,6 +229,12 @@ def _clone_table(session: "Session", statement: CloneTable) -> pa.Table:
     metrics: dict[str, Any] = {}
 
     def build(store: Store, location: TableLocation) -> WriteResult:
+        if location.opener is not None:
+            raise UnsupportedFeatureError(
+                f"{statement.table.text} cannot become a clone: its catalog allocates its place, and commits"
+                " through it alone; copy the rows with CREATE TABLE ... AS SELECT",
+                feature="CLONE",
+            )
         is_new = Snapshot.find(store) is None
         found = source.clone(
             store.uri,
