@@ -21,12 +21,14 @@ from deltaarrow.runtime.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.catalogs.file_catalog import FileCatalog
     from deltaarrow.catalogs.folder import FolderNamespace
+    from deltaarrow.catalogs.glue import GlueCatalog
     from deltaarrow.catalogs.opening import open_catalog
     from deltaarrow.catalogs.unity import UnityCatalog
 
 __all__ = [
     "FileCatalog",
     "FolderNamespace",
+    "GlueCatalog",
     "Namespace",
     "NamespaceCatalog",
     "TableLocation",
@@ -43,6 +45,7 @@ __getattr__ = lazy_attributes(
     {
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         "FolderNamespace": "deltaarrow.catalogs.folder",
+        "GlueCatalog": "deltaarrow.catalogs.glue",
         "open_catalog": "deltaarrow.catalogs.opening",
         "UnityCatalog": "deltaarrow.catalogs.unity",
     },

@@ -6,17 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from deltaarrow.catalogs.file_catalog import FileCatalog
+from deltaarrow.catalogs.glue import GlueCatalog
 from deltaarrow.catalogs.namespace import NamespaceCatalog
 from deltaarrow.catalogs.unity import UnityCatalog
 from deltaarrow.display.redaction import redacted
 
 __all__ = ["open_catalog"]
 
+_GLUE = "glue://"
+
 
 def open_catalog(
     place: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
 ) -> NamespaceCatalog:
     """Return the catalog at a place: a folder is a `FileCatalog`, a web address a `UnityCatalog`.
+
+    ``glue://eu-west-1`` is the `GlueCatalog` of a region, and ``glue://`` that of boto3's region.
 
     A web address is that of a server, followed by the name of one of its catalogs:
     ``https://unity.example/main``. The token is in the environment variable ``UNITY_CATALOG_TOKEN``.
@@ -27,6 +32,8 @@ def open_catalog(
     UnityCatalog('https://unity.example', 'main')
     """
     text = os.fspath(place)
+    if text.startswith(_GLUE):
+        return GlueCatalog(text.removeprefix(_GLUE) or None, storage_options=storage_options)
     if not text.startswith(("http://", "https://")):
         return FileCatalog(place, storage_options)
     server, _, name = text.rstrip("/").rpartition("/")

@@ -14,6 +14,7 @@ EXTRAS = {
     "s3fs": "s3",
     "gcsfs": "gcs",
     "adlfs": "azure",
+    "boto3": "glue",
     "typer": "cli",
     "rich": "cli",
     "prompt_toolkit": "cli",
