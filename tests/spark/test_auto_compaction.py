@@ -67,6 +67,7 @@ def test_the_commit_is_that_of_spark(spark, tmp_path, layout):
     check_engines(spark, tmp_path / "ours")
 
 
+@pytest.mark.slow
 def test_each_goes_on_after_the_other(spark, tmp_path):
     name = create_table(
         spark, tmp_path, "id INT", enableDeletionVectors="true", **{"autoOptimize.autoCompact": "true"}

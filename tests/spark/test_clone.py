@@ -73,6 +73,7 @@ def test_commits_are_equal_and_spark_goes_on(spark, source, tmp_path):
     assert len(set(ids)) == 6
 
 
+@pytest.mark.slow
 def test_spark_reads_a_deep_clone_that_was_repeated(spark, source, tmp_path):
     copied, clone = str(shutil.copytree(source, tmp_path / "source")), str(tmp_path / "clone")
     DeltaTable(copied).clone(clone, shallow=False)
@@ -86,6 +87,7 @@ def test_spark_reads_a_deep_clone_that_was_repeated(spark, source, tmp_path):
     assert DeltaTable(clone).count() == len(wanted) - 1
 
 
+@pytest.mark.slow
 def test_what_spark_refuses_is_refused(spark, source, tmp_path):
     target = str(tmp_path / "t")
     spark.sql(f"CREATE TABLE {delta_table(target)} SHALLOW CLONE {delta_table(source)}")

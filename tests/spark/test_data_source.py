@@ -285,18 +285,28 @@ def test_refused_reads_name_what_is_wrong(spark, tmp_path):
         write(spark.range(1), unknown)
 
 
-def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path):
+REFUSED_WRITES = [
+    ("SELECT 1 nope", {}, "SchemaMismatchError.*nope"),
+    ("SELECT 'x' id", {}, "SchemaMismatchError.*id"),
+    ("SELECT 1L id, '{}' v", {}, "SchemaMismatchError.*v"),
+    ("SELECT 1L id, INTERVAL 3 DAY i", {"mergeSchema": "true"}, "UnknownTypeError.*interval"),
+    ("SELECT 1L id", {"mergSchema": "true"}, "unknown option 'mergschema'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("writes", "modes"),
+    [
+        pytest.param(REFUSED_WRITES[1::2], ["ignore"], id="few"),
+        pytest.param(REFUSED_WRITES, ["errorifexists", "ignore"], id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path, writes, modes):
     name = create_table(spark, tmp_path, "id BIGINT, v VARIANT")
-    for query, options, said in [
-        ("SELECT 1 nope", {}, "SchemaMismatchError.*nope"),
-        ("SELECT 'x' id", {}, "SchemaMismatchError.*id"),
-        ("SELECT 1L id, '{}' v", {}, "SchemaMismatchError.*v"),
-        ("SELECT 1L id, INTERVAL 3 DAY i", {"mergeSchema": "true"}, "UnknownTypeError.*interval"),
-        ("SELECT 1L id", {"mergSchema": "true"}, "unknown option 'mergschema'"),
-    ]:
+    for query, options, said in writes:
         with refused(said):
             write(spark.sql(query), tmp_path, **options)
-    for mode in ("errorifexists", "ignore"):
+    for mode in modes:
         with refused("UNSUPPORTED_DATA_SOURCE_SAVE_MODE"):
             write(spark.range(1), tmp_path, mode)
     assert da.DeltaTable(tmp_path).version() == 0
@@ -308,6 +318,7 @@ def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path):
         write(spark.sql("SELECT 'a' s"), numbered)
 
 
+@pytest.mark.slow
 def test_what_spark_does_not_let_a_python_source_do_is_said(spark, tmp_path):
     """Spark tells it neither the path of a table with a name nor the columns of ``partitionBy``."""
     write(spark.range(2), tmp_path)

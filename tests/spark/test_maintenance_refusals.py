@@ -164,20 +164,24 @@ def state(folder: Path) -> set[tuple[str, int]]:
     return {(str(file), file.stat().st_mtime_ns) for file in files}
 
 
-@pytest.mark.spark
-def test_what_spark_refuses_we_refuse_and_nothing_is_written(spark, tables):
+def test_what_spark_refuses_we_refuse_and_nothing_is_written(tables):
     before = state(tables)
     for refusal in REFUSALS:
-        path = tables / refusal.table
-        with pytest.raises(Exception, match=refusal.error_class):
-            spark.sql(refusal.spark.format(delta_table(path))).collect()
         with pytest.raises(refusal.exception, match=f"(?s){refusal.names}"):
-            refusal.ours(DeltaTable(path))
+            refusal.ours(DeltaTable(tables / refusal.table))
         assert state(tables) == before, refusal
 
 
+@pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("statement", ["OPTIMIZE", "VACUUM"])
+def test_spark_refuses_it(spark, tables):
+    for refusal in REFUSALS:
+        with pytest.raises(Exception, match=refusal.error_class):
+            spark.sql(refusal.spark.format(delta_table(tables / refusal.table))).collect()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("statement", ["OPTIMIZE", pytest.param("VACUUM", marks=pytest.mark.slow)])
 def test_a_table_that_is_missing(spark, tmp_path, statement):
     with pytest.raises(Exception, match=MISSING):
         spark.sql(f"{statement} {delta_table(tmp_path / 'missing')}").collect()

@@ -84,7 +84,7 @@ def newest(path):
     return table.version(), table.history(1)[0]
 
 
-OF_OTHERS = ("plain", "vectors", "everything but variants", "clustered")
+OF_OTHERS = ("plain", "vectors", "everything but variants", "mapped by id", "clustered")
 """Tables whose features other tables have as well; `test_optimize_clustered` goes on with a clustered one."""
 
 
@@ -212,6 +212,7 @@ def test_a_deletion_of_spark_meanwhile_is_carried_over(spark, tmp_path):
     assert sorted(row["id"] for row in changes.load(str(path)).collect()) == [4, 11, 20]
 
 
+@pytest.mark.slow
 def test_what_we_write_spark_does_not_compact_again(spark, tmp_path):
     path = tmp_path / "t"
     changed_table(path, {"delta.enableDeletionVectors": "true"})

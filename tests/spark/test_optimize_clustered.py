@@ -155,6 +155,7 @@ def test_each_goes_on_with_the_other(spark, tmp_path):
     assert DeltaTable(path).optimize(dry_run=True).num_files == 0
 
 
+@pytest.mark.slow
 def test_without_columns_both_compact(spark, tmp_path):
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     make(spark, theirs, "id, s.x")

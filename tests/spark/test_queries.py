@@ -14,7 +14,7 @@ import pytest
 from tests.support.queries import QUERIES, RESULTS, TABLES, described
 from tests.support.spark import running_spark, spark_rows
 
-_STEP = 32
+_STEP = 96
 _CLASS = re.compile(r"\[([A-Z_.]+)\]")
 
 

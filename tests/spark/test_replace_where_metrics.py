@@ -15,8 +15,15 @@ COUNTS = (
 )
 
 
-@pytest.mark.parametrize("feed", ["true", "false"])
-@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize(
+    ("vectors", "feed"),
+    [
+        ("true", "false"),
+        ("false", "true"),
+        pytest.param("true", "true", marks=pytest.mark.slow),
+        pytest.param("false", "false", marks=pytest.mark.slow),
+    ],
+)
 def test_rows_that_stay_are_counted_as_delta_spark_counts_them(spark, tmp_path, vectors, feed):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     configuration = {"delta.enableDeletionVectors": vectors, "delta.enableChangeDataFeed": feed}

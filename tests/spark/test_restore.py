@@ -112,6 +112,7 @@ def test_a_time_is_told_as_spark_tells_it(spark, table, tmp_path):
     assert infos[0] == infos[1]
 
 
+@pytest.mark.slow
 def test_what_spark_refuses_is_refused(spark, tmp_path):
     path = str(tmp_path / "t")
     for number in range(2):

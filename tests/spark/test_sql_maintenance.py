@@ -112,6 +112,7 @@ def test_script_has_the_same_results_and_commits(spark, con, lakes):
     assert spark_table(spark, of_ours / "t").num_rows == DeltaTable(of_spark / "t").count() == 4
 
 
+@pytest.mark.slow
 def test_converted_files_are_the_same_table(spark, con, lakes):
     text = "CONVERT TO DELTA parquet.`{}/files` NO STATISTICS PARTITIONED BY (p INT NOT NULL COMMENT 'x')"
     tables = []

@@ -53,12 +53,21 @@ SCRIPT = [
 ]
 CHECKED = SCRIPT[-7]
 """After this statement Spark reads the tables."""
-REPEATED = {
-    *("INSERT INTO {t} PARTITION (p) SELECT 12, 'q', 6", "UPDATE {t} SET s = 1, id = '12' WHERE id = 12"),
-    *("INSERT INTO {t} (s, ID) VALUES ('d', 7)", "DELETE FROM {t} AS x WHERE x.id = 2"),
-    *("INSERT OVERWRITE TABLE {t} BY NAME SELECT 17 AS id, 's' AS s", "DELETE FROM {t}"),
-}
-"""Statements of kinds that others of the script are of."""
+REPEATED = (
+    *("INSERT INTO {t} PARTITION (p) ", "UPDATE {t} SET s = 1", "INSERT INTO {t} (s, ID)"),
+    *(
+        "DELETE FROM {t} AS x",
+        "INSERT OVERWRITE TABLE",
+        "INSERT INTO {t} SELECT",
+        "MERGE INTO {t} t USING (SELECT",
+    ),
+    *(
+        "SET spark.databricks.delta.schema.autoMerge",
+        "INSERT INTO {t} BY NAME SELECT 14",
+        "INSERT INTO {t} BY NAME SELECT 1 ",
+    ),
+)
+"""Beginnings of statements of kinds that others of the script are of."""
 
 REFUSED = [
     "INSERT INTO {t} VALUES ('x', 'a', 1)",
@@ -112,14 +121,12 @@ def tables(spark, tmp_path):
     return theirs, ours
 
 
-@pytest.mark.parametrize(
-    "left_out", [REPEATED, pytest.param(set(), marks=pytest.mark.slow)], ids=["few", "all"]
-)
+@pytest.mark.parametrize("left_out", [REPEATED, pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"])
 def test_commits_and_rows_are_those_of_spark(spark, tables, left_out):
     theirs, ours = tables
     with deltaarrow.connect(dialect="spark") as con:
         for text in SCRIPT:
-            if text in left_out:
+            if text.startswith(left_out):
                 continue
             result = spark.sql(text.format(t=f"delta.`{theirs}`"))
             own = con.sql(text.format(t=f"delta.`{ours}`"))

@@ -10,7 +10,7 @@ from tests.support.sql_scripts import OnSpark, matches, paths, read_steps, run_s
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-EVERYDAY = ("statements/delete", "functions/conditionals", "errors/names")
+EVERYDAY = ("statements/delete", "errors/names")
 
 
 @pytest.fixture
@@ -43,7 +43,14 @@ def test_script_gives_its_results(engine, path, tmp_path):
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", paths("extensions"), ids=identity)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (place > 0))
+        for place, path in enumerate(paths("extensions"))
+    ],
+    ids=identity,
+)
 def test_spark_refuses_an_extension(engine, path, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -144,6 +144,7 @@ def test_upgrade_is_that_of_spark(spark, tmp_path, name):
     assert_same_rows(iceberg_rows(table), spark_table(spark, ours))
 
 
+@pytest.mark.slow
 def test_what_spark_has_left_of_an_upgrade_is_done(spark, tmp_path):
     """Spark sets the rules alone; files from before have no tag."""
     name = make(spark, tmp_path / "t", {"columnMapping__mode": "name"})

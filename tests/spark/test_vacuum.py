@@ -85,6 +85,7 @@ def test_a_full_one_lists_what_spark_lists(spark, tmp_path):
     assert ours >= {"e1", "e1/e2", "_p=empty", "stray.parquet", "sp ace%20/f é", "a/[b]*"}
 
 
+@pytest.mark.slow
 def test_a_lite_one_lists_what_spark_lists(spark, tmp_path):
     name = history(spark, tmp_path / "a b")
     path = tmp_path / "a b"
@@ -123,7 +124,7 @@ def operations(path) -> list[dict]:
 KEYS = ("operation", "operationParameters", "operationMetrics", "isolationLevel", "isBlindAppend")
 
 
-@pytest.mark.parametrize("lite", [True, False])
+@pytest.mark.parametrize("lite", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_history_and_the_note_are_those_of_spark(spark, tmp_path, lite):
     history(spark, tmp_path / "spark")
     put(tmp_path / "spark", "sub/stray")

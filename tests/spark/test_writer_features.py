@@ -77,7 +77,7 @@ ICEBERG = {
     "feature",
     [
         pytest.param("icebergCompatV1", marks=pytest.mark.feature("icebergCompatV1")),
-        pytest.param("icebergCompatV2", marks=pytest.mark.feature("icebergCompatV2")),
+        pytest.param("icebergCompatV2", marks=[pytest.mark.feature("icebergCompatV2"), pytest.mark.slow]),
         pytest.param("icebergCompatV3", marks=pytest.mark.feature("icebergCompatV3")),
     ],
 )

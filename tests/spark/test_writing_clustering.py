@@ -64,6 +64,7 @@ def test_a_table_becomes_clustered_as_in_spark(spark, tmp_path):
     assert detail[0][0] == ["a"]
 
 
+@pytest.mark.slow
 def test_an_overwrite_forgets_clustering_columns_as_in_spark(spark, tmp_path):
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for path in (ours, theirs):

@@ -41,7 +41,14 @@ ROWS = pa.table({"id": pa.array([1, 2, 3, None], pa.int64()), "day": ["a", "b", 
 @pytest.mark.feature("domainMetadata")
 @pytest.mark.feature("deletionVectors")
 @pytest.mark.feature("appendOnly")
-@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize(
+    "feature",
+    [
+        # Of the others `test_an_append_is_that_of_spark` makes a table together.
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("plain", "appendOnly")))
+        for name in FEATURES
+    ],
+)
 def test_a_new_table_is_as_spark_makes_it(spark, tmp_path, feature):
     create_both(spark, tmp_path / "ours", tmp_path / "theirs", FEATURES[feature])
 

@@ -58,6 +58,7 @@ def test_history_and_rows_are_those_of_spark(spark, tmp_path):
     assert_same_rows(spark_table(spark, ours), spark_table(spark, theirs))
 
 
+@pytest.mark.slow
 def test_spark_goes_on_and_so_do_we(spark, tmp_path):
     path = tmp_path / "t"
     make(spark, path)
