@@ -115,9 +115,7 @@ class LiveFiles:
 
     def _left_in_tasks(self, state: LogState, predicate: Predicate) -> list[_Left]:
         """The rows of the checkpoint that tasks of an executor keep; none if there are no such tasks."""
-        if state.checkpoint_bytes <= state.limits.planned_bytes or not self._weighs(predicate):
-            return []
-        parts = divided(state)
+        parts = divided(state) if self._weighs(predicate) else []
         if not parts:
             return []
         tasks = [_PartTask(part, self._table, predicate) for part in parts]

@@ -17,7 +17,7 @@ def divided(state: LogState) -> list[LogState]:
     Empty if one process reads the checkpoint: a small one, one of a single file, or any without an executor
     that runs tasks elsewhere.
     """
-    if state.is_part:
+    if state.is_part or state.checkpoint_bytes <= state.limits.divided_bytes:
         return []
     names = [name for files in state.file_actions[1] for name in files.names]
     if len(names) < 2:

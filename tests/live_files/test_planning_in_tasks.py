@@ -16,7 +16,7 @@ from tests.support.tables import TableBuilder
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string())])
 CONDITIONS = ["id = 3", "p = 'a'", "p = 'b' AND id > 4", "id < 2 OR p = 'c'", "id > 100", "id = 6 OR id = 9"]
 LARGE = {"replayed_bytes": -1, "listed_bytes": -1}
-IN_TASKS = LogLimits(**LARGE, planned_bytes=-1)
+IN_TASKS = LogLimits(**LARGE, divided_bytes=-1)
 
 
 def table_of(folder, **kind):

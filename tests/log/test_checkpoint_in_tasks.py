@@ -18,7 +18,7 @@ from tests.support.distributed import TwiceExecutor
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.int32())])
-QUERIED = LogLimits(replayed_bytes=-1)
+QUERIED = LogLimits(replayed_bytes=-1, divided_bytes=-1)
 SMALL = CheckpointSizes(sidecar_rows=2, batch_rows=1)
 DAY_MS = 24 * 3600 * 1000
 
