@@ -50,6 +50,9 @@ class UnityCatalog:
     UnityCatalog('https://unity.example', 'main')
     """
 
+    has_fixed_namespaces = True
+    """Schemas are made and dropped elsewhere."""
+
     def __init__(
         self,
         url: str,

@@ -143,8 +143,12 @@ def test_tables_of_a_file_catalog_are_opened_by_name_too(tmp_path):
 
 def test_changes_of_schemas_and_views_are_refused_by_name(catalog):
     with connect(catalog=catalog, dialect="spark") as lake:
-        with pytest.raises(UnsupportedFeatureError, match="schemas of Unity Catalog"):
-            lake.sql("CREATE SCHEMA new")
+        for statement in ("CREATE SCHEMA new", "DROP SCHEMA shop CASCADE", "DROP SCHEMA main.shop CASCADE"):
+            with pytest.raises(UnsupportedFeatureError, match="schemas of Unity Catalog"):
+                lake.sql(statement)
+        assert lake.sql("SHOW TABLES IN main.shop")["tableName"].to_pylist() == ["orders"]
+        lake.sql("USE main.shop")
+        assert lake.sql("SELECT count(*) FROM orders").fetchall() == [(4,)]
         with pytest.raises(DeltaError, match="view"):
             lake.sql("CREATE VIEW shop.recent AS SELECT * FROM shop.orders")
 

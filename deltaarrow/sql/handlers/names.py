@@ -100,14 +100,16 @@ def _texts(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> pa.Tab
 # --- schemas ---------------------------------------------------------------------------------------
 
 
-def _is_of_catalog(parts: tuple[str, ...]) -> bool:
-    """Whether the name of a schema says that it is of Spark's one catalog."""
-    return len(parts) == 2 and parts[0].lower() == _CATALOG
+def _is_of_catalog(session: "Session", parts: tuple[str, ...]) -> bool:
+    """Whether the name of a schema says that it is of the one catalog, by its name or by Spark's for it."""
+    name = getattr(session.connection.catalog.names, "name", None)
+    known = {_CATALOG} if not isinstance(name, str) else {_CATALOG, fold(name)}
+    return len(parts) == 2 and fold(parts[0]) in known
 
 
-def _schema(parts: tuple[str, ...]) -> str:
-    """The name of a schema, without that of Spark's one catalog."""
-    if _is_of_catalog(parts):
+def _schema(session: "Session", parts: tuple[str, ...]) -> str:
+    """The name of a schema, without that of the one catalog."""
+    if _is_of_catalog(session, parts):
         return parts[1]
     if len(parts) > 1:
         raise UnsupportedFeatureError(
@@ -124,7 +126,7 @@ def _use(session: "Session", statement: Use) -> "pa.Table | str":
     ):
         catalog.current = None
         return statement.text
-    schema = _schema(statement.schema)
+    schema = _schema(session, statement.schema)
     namespace_of(session, schema)
     catalog.current = fold(schema)
     return _NOTHING
@@ -142,9 +144,9 @@ def _names(session: "Session") -> NamespaceCatalog:
 
 
 def _create_schema(session: "Session", statement: CreateSchema) -> "pa.Table | str":
-    if session.dialect == "duckdb" and not _is_of_catalog(statement.schema):
+    if session.dialect == "duckdb" and not _is_of_catalog(session, statement.schema):
         return statement.text
-    schema = _schema(statement.schema)
+    schema = _schema(session, statement.schema)
     if session.connection.catalog.namespace(schema) is not None:
         if statement.if_not_exists:
             return _NOTHING
@@ -159,9 +161,9 @@ def _create_schema(session: "Session", statement: CreateSchema) -> "pa.Table | s
 def _drop_schema(session: "Session", statement: DropSchema) -> "pa.Table | str":
     catalog = session.connection.catalog
     is_known = catalog.namespace(statement.schema[-1]) is not None and len(statement.schema) == 1
-    if session.dialect == "duckdb" and not is_known and not _is_of_catalog(statement.schema):
+    if session.dialect == "duckdb" and not is_known and not _is_of_catalog(session, statement.schema):
         return statement.text
-    schema = _schema(statement.schema)
+    schema = _schema(session, statement.schema)
     if catalog.namespace(schema) is None and statement.if_exists:
         return _NOTHING
     namespace = namespace_of(session, schema)
@@ -170,6 +172,8 @@ def _drop_schema(session: "Session", statement: DropSchema) -> "pa.Table | str":
         raise UnsupportedFeatureError(
             f"{schema} is an attached folder: DETACH it, or delete the folder", feature="DROP SCHEMA"
         )
+    if getattr(names, "has_fixed_namespaces", False):
+        names.drop_namespace(schema)  # refuses, before tables are dropped
     tables, views = namespace.tables(), namespace.views()
     if (tables or views) and not statement.cascades:
         raise UnsupportedFeatureError(
@@ -198,7 +202,7 @@ def _show_current_namespace(session: "Session", statement: ShowCurrentNamespace)
 
 
 def _describe_schema(session: "Session", statement: DescribeSchema) -> pa.Table:
-    schema = _schema(statement.schema)
+    schema = _schema(session, statement.schema)
     namespace_of(session, schema)
     rows = [["Catalog Name", _CATALOG], ["Namespace Name", schema]]
     if statement.is_extended:
@@ -226,7 +230,7 @@ def _show_tables(session: "Session", statement: ShowTables) -> "pa.Table | str":
         and (len(statement.schema) > 1 or catalog.namespace(statement.schema[0]) is None)
     ):
         return statement.text
-    schema = catalog.current if statement.schema is None else _schema(statement.schema)
+    schema = catalog.current if statement.schema is None else _schema(session, statement.schema)
     if is_duckdb and schema is None:
         return statement.text
     namespace = None if schema is None else namespace_of(session, schema)
@@ -242,7 +246,7 @@ def _show_tables(session: "Session", statement: ShowTables) -> "pa.Table | str":
 
 def _show_views(session: "Session", statement: ShowViews) -> pa.Table:
     catalog = session.connection.catalog
-    schema = catalog.current if statement.schema is None else _schema(statement.schema)
+    schema = catalog.current if statement.schema is None else _schema(session, statement.schema)
     kept = [] if schema is None else namespace_of(session, schema).views()
     rows: list[tuple[str | None, str, bool]] = [
         (schema, name, False) for name in _matching(kept, statement.pattern)
