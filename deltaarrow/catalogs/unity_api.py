@@ -13,7 +13,16 @@ from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.runtime.clock import Clock
 
-__all__ = ["DELTA", "NAME", "TABLE_ENDPOINT", "UnityApi", "ensure_location", "is_whole", "store_credentials"]
+__all__ = [
+    "DELTA",
+    "EXTERNAL_OF_OLD",
+    "NAME",
+    "TABLE_ENDPOINT",
+    "UnityApi",
+    "ensure_location",
+    "is_whole",
+    "store_credentials",
+]
 
 DELTA = ("delta", "v1")
 _PROTOCOL_VERSIONS = "1.0"
@@ -26,6 +35,17 @@ _S3 = {
     "s3.access-key-id": "AWS_ACCESS_KEY_ID",
     "s3.secret-access-key": "AWS_SECRET_ACCESS_KEY",
     "s3.session-token": "AWS_SESSION_TOKEN",
+}
+EXTERNAL_OF_OLD = "EXTERNAL, of the older API"
+"""The kind of a table that only the older API knows."""
+_CREDENTIALS_OF_OLD = {
+    "aws_temp_credentials": {
+        "access_key_id": "s3.access-key-id",
+        "secret_access_key": "s3.secret-access-key",
+        "session_token": "s3.session-token",
+    },
+    "azure_user_delegation_sas": {"sas_token": "azure.sas-token"},
+    "gcp_oauth_token": {"oauth_token": "gcs.oauth-token"},
 }
 _RENEWED_BEFORE_MS = 300_000
 _MOST_PAGES = 1000
@@ -90,7 +110,12 @@ class UnityApi:
         return self.client.send(method, self._place(path), body, subject, handled=handled)
 
     def _place(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        self.endpoints()
+        if not self.endpoints():
+            raise UnsupportedFeatureError(
+                f"the catalog at {self.client.url} has no API for managed tables, or no catalog"
+                f" {self.catalog}; check the name, or use a newer server",
+                feature="Unity Catalog",
+            )
         return (*DELTA, "catalogs", self.catalog, "schemas", *path)
 
     def ensure_offered(self, endpoint: str) -> None:
@@ -106,12 +131,45 @@ class UnityApi:
             self._endpoints = self._negotiate()
         return self._endpoints
 
+    def served_table(self, path: tuple[str, ...], subject: str) -> dict[str, Any] | None:
+        """Return what the API for Delta says of a table; None if only an older API may know it."""
+        return self.client.get_served(self._place(path), subject) if self.endpoints() else None
+
+    def external_table(self, schema: str, name: str, subject: str) -> dict[str, Any]:
+        """Return what the older API says of an external Delta table, in the words of the one for Delta.
+
+        `UnsupportedFeatureError` for any other table.
+        """
+        found = self.client.get(("tables", f"{self.catalog}.{schema}.{name}"), {}, subject)
+        kind, form = found.get("table_type"), found.get("data_source_format")
+        if kind != "EXTERNAL" or form != "DELTA":
+            raise UnsupportedFeatureError(
+                f"{subject} is a table of the type {kind!r} and the format {form!r}; without the API for"
+                " managed tables, which the server does not offer for it, external Delta tables are opened",
+                feature="Unity Catalog",
+            )
+        metadata = {"table-uuid": found.get("table_id"), "location": found.get("storage_location")}
+        return {"metadata": {**metadata, "table-type": EXTERNAL_OF_OLD}}
+
+    def credentials_of_old(
+        self, identity: str, uri: str, operation: str, subject: str
+    ) -> list[dict[str, Any]]:
+        """Return the credentials that the older API lends for a table, in the words of the one for Delta."""
+        body = {"table_id": identity, "operation": operation}
+        told = self.client.send("POST", ("temporary-table-credentials",), body, subject).body
+        config: dict[str, Any] = {}
+        for part, names in _CREDENTIALS_OF_OLD.items():
+            found = told.get(part)
+            if isinstance(found, dict):
+                config |= {new: found.get(old) for old, new in names.items()}
+        return [{"prefix": uri, "expiration-time-ms": told.get("expiration_time"), "config": config}]
+
     def _negotiate(self) -> frozenset[str]:
         query = {"catalog": self.catalog, "protocol-versions": _PROTOCOL_VERSIONS}
         try:
             answer = self.client.get((*DELTA, "config"), query, f"the catalog {self.catalog}")
-        except TableNotFoundError as error:
-            raise StorageError(f"{error}; or the server is too old for the API of managed tables") from None
+        except TableNotFoundError:
+            return frozenset()  # the server is older than this API
         version, endpoints = answer.get("protocol-version"), answer.get("endpoints")
         if not isinstance(version, str) or version.partition(".")[0] != "1":
             raise UnsupportedFeatureError(

@@ -13,13 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import (
-    DeltaError,
-    StorageError,
-    TableNotFoundError,
-    UnsupportedFeatureError,
-    VersionExistsError,
-)
+from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, VersionExistsError
 
 __all__ = ["TOKEN_VARIABLE", "Answer", "UnityClient"]
 
@@ -104,16 +98,25 @@ class UnityClient:
 
         Raises:
             TableNotFoundError: the server has no such table, schema or catalog.
-            UnsupportedFeatureError: the server has the table in a form that its API for Delta does not serve.
             StorageError: the server refuses, cannot be reached, or sends no JSON object.
         """
+        return self._taken(self._answer(path, query, subject), "GET", subject)
+
+    def get_served(self, path: tuple[str, ...], subject: str) -> dict[str, Any] | None:
+        """Return the JSON object at a path as `get` does; None for a table that the path does not serve."""
+        answer = self._answer(path, {}, subject)
+        return (
+            None if answer.kind.startswith("UnsupportedTableFormat") else self._taken(answer, "GET", subject)
+        )
+
+    def _answer(self, path: tuple[str, ...], query: Mapping[str, str], subject: str) -> Answer:
+        """Return the answer to a question, which is asked again after a transient failure."""
         for attempt in range(_ATTEMPTS):
             answer, after = self._ask("GET", path, query, None, subject)
-            is_transient = answer.status in _TRANSIENT
-            if not is_transient or attempt == _ATTEMPTS - 1:
-                return self._taken(answer, "GET", subject)
+            if answer.status not in _TRANSIENT or attempt == _ATTEMPTS - 1:
+                break
             time.sleep(self._wait(attempt, after))
-        raise AssertionError("the last attempt returns or raises")
+        return answer
 
     def send(
         self,
@@ -230,11 +233,6 @@ class UnityClient:
             found = VersionExistsError(f"{about}: there is a table of that name already; choose another name")
         elif status == 404:
             found = TableNotFoundError(f"{about}: check the names of the catalog, the schema and the table")
-        elif kind.startswith("UnsupportedTableFormat"):
-            found = UnsupportedFeatureError(
-                f"{about}: it is no Delta table that the catalog manages; open a Delta table by its location",
-                feature="Unity Catalog",
-            )
         elif 300 <= status < 400:
             found = StorageError(f"{about}: redirections are not followed; give the address that it leads to")
         else:

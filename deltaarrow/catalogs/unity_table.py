@@ -14,7 +14,7 @@ from typing import Any
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.catalogs.lent_store import Lender, LentStore
-from deltaarrow.catalogs.unity_api import TABLE_ENDPOINT, UnityApi, ensure_location, is_whole
+from deltaarrow.catalogs.unity_api import EXTERNAL_OF_OLD, TABLE_ENDPOINT, UnityApi, ensure_location, is_whole
 from deltaarrow.catalogs.unity_changes import commit_report, table_updates
 from deltaarrow.errors import (
     CorruptLogError,
@@ -119,7 +119,11 @@ class UnityTable:
 
     def load(self) -> dict[str, Any]:
         """Return what the catalog says of the table, which must be the one that it was before."""
-        return self._noted(self._api.table(self._path, {}, self._subject))
+        schema, _, name = self._path
+        if self._identity is not None and self._identity[2] == EXTERNAL_OF_OLD:
+            return self._noted(self._api.external_table(schema, name, self._subject))
+        served = self._api.served_table(self._path, self._subject)
+        return self._noted(served or self._api.external_table(schema, name, self._subject))
 
     def _noted(self, answer: dict[str, Any]) -> dict[str, Any]:
         """An answer about the table, which must be the one that it was before."""
@@ -141,7 +145,7 @@ class UnityTable:
             raise CorruptLogError(f"the catalog tells no id or no location of {self._subject}")
         ensure_location(location, self._subject)
         kind = metadata.get("table-type")
-        if kind not in ("MANAGED", "EXTERNAL"):
+        if kind not in ("MANAGED", "EXTERNAL", EXTERNAL_OF_OLD):
             raise UnsupportedFeatureError(
                 f"{self._subject} is of the type {kind!r}, and MANAGED and EXTERNAL ones are known",
                 feature="Unity Catalog",
@@ -259,9 +263,13 @@ class UnityTable:
         if lent is None or self._api.clock() >= lent[1]:
             subject = f"the credentials of {self._subject}"
             operation = "READ_WRITE" if writes else "READ"
-            answer = self._api.table((*self._path, "credentials"), {"operation": operation}, subject)
-            lent = self._api.lent(answer.get("storage-credentials"), self.uri, self._subject)
-            self._lent[writes] = lent
+            listed: object
+            if self._identity is not None and self._identity[2] == EXTERNAL_OF_OLD:
+                listed = self._api.credentials_of_old(self.identity, self.uri, operation, subject)
+            else:
+                answer = self._api.table((*self._path, "credentials"), {"operation": operation}, subject)
+                listed = answer.get("storage-credentials")
+            lent = self._lent[writes] = self._api.lent(listed, self.uri, self._subject)
         return lent[0]
 
 

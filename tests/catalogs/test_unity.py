@@ -28,7 +28,6 @@ __all__ = ["s3_options"]
 pytestmark = pytest.mark.feature("catalogManaged")
 
 ORDERS = "/delta/v1/catalogs/main/schemas/shop/tables/orders"
-UNSUPPORTED = {"error": {"type": "UnsupportedTableFormatException"}}
 KEY = "key-that-nobody-may-see"
 
 
@@ -206,12 +205,6 @@ def test_transient_failures_are_tried_again(catalog, unity):
     ("answer", "asked", "error", "text"),
     [
         ((403, {"error": {"type": "PermissionDeniedException", "message": "no"}}), 1, StorageError, "SELECT"),
-        (
-            (400, UNSUPPORTED),
-            1,
-            UnsupportedFeatureError,
-            "location",
-        ),
         ((302, {}), 1, StorageError, "redirections are not followed"),
         ((500, {"error": "odd"}), 1, StorageError, "answers 500"),
         ((503, {}), 5, StorageError, "answers 503"),

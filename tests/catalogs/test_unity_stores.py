@@ -10,7 +10,7 @@ import pytest
 
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.catalogs import UnityCatalog
-from deltaarrow.errors import DeltaError, StorageError
+from deltaarrow.errors import DeltaError, StorageError, UnsupportedFeatureError
 from tests.support.stores import BUCKET, raw_s3, s3_options
 from tests.support.unity_server import KEY, TOKEN, unity_server
 
@@ -175,3 +175,22 @@ def test_secrets_are_nowhere(catalog, unity, s3_options, monkeypatch, caplog):
             assert secret.encode() not in dumped
     monkeypatch.setenv("UNITY_CATALOG_TOKEN", TOKEN)
     assert sorted(pickle.loads(pickle.dumps(table)).to_pyarrow_table()["id"].to_pylist()) == [2, 3, 7, 8]
+
+
+@pytest.mark.parametrize("is_old", [True, False], ids=["old-server", "old-table"])
+def test_external_tables_of_the_older_api_are_read_and_written(unity, catalog, s3_options, is_old):
+    place = f"s3://{BUCKET}/{uuid.uuid4()}"
+    write_deltalake(place, ROWS, storage_options=s3_options)
+    unity.is_old, unity.old[NAME] = is_old, ("EXTERNAL", "DELTA", place)
+    refusal = {"error": {"type": "UnsupportedTableFormatException", "code": 400, "message": "not here"}}
+    unity.fault = lambda path: (400, refusal) if path.endswith("tables/orders") else None
+    assert ids(catalog) == [1, 2, 3]
+    assert unity.operations == ["READ"]
+    write_deltalake(NAME, pa.table({"id": [4]}), mode="append", catalog=catalog)
+    assert ids(catalog) == [1, 2, 3, 4]
+    store = DeltaTable(NAME, catalog=catalog).snapshot.store
+    assert KEY not in repr(store)
+    assert KEY.encode() not in pickle.dumps(store)
+    unity.old[NAME] = ("MANAGED", "DELTA", place)
+    with pytest.raises(UnsupportedFeatureError, match=r"type 'MANAGED'"):
+        DeltaTable(NAME, catalog=catalog)

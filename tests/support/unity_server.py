@@ -94,6 +94,8 @@ class UnityServer:
         root: where new tables are, as a URI.
         most_unpublished: how many commits may wait to be published.
         extra: ``schema.table`` -> what replaces parts of the answer about it.
+        old: ``schema.table`` -> type, format and location of a table that the older API knows alone.
+        is_old: whether the server has no API for managed tables.
         credentials: the list of credentials of every table; if None, one of `KEY` for the place of the table.
         expires_ms: when that expires.
         operations: what credentials were asked for.
@@ -111,6 +113,8 @@ class UnityServer:
         self.root = ""
         self.most_unpublished = 50
         self.extra: dict[str, dict[str, Any]] = {}
+        self.old: dict[str, tuple[str, str, str]] = {}
+        self.is_old = False
         self.credentials: list[dict[str, Any]] | None = []
         self.expires_ms = 1 << 60
         self.config: dict[str, Any] = {"endpoints": ENDPOINTS, "protocol-version": "1.0"}
@@ -144,6 +148,7 @@ class UnityServer:
         """Forget all tables and faults; new tables go below `root`."""
         self.tables, self.staged, self.extra, self.credentials = {}, {}, {}, []
         self.expires_ms = 1 << 60
+        self.old, self.is_old = {}, False
         self.root, self.most_unpublished = f"file://{root}", 50
         self.config = {"endpoints": ENDPOINTS, "protocol-version": "1.0"}
         self.fault, self.lost, self.after = lambda path: None, lambda path, body: None, lambda: None
@@ -201,6 +206,8 @@ class UnityServer:
 
     def _answer(self, method: str, path: str, query: dict[str, str], asked: Any) -> Answer:
         match [urllib.parse.unquote(each) for each in path.strip("/").split("/")]:
+            case ["delta", "v1", "config"] if self.is_old:
+                return _error(404, "NotFoundException", path)
             case ["delta", "v1", "config"]:
                 assert query == {"catalog": "main", "protocol-versions": "1.0"}
                 return 200, self.config
@@ -210,6 +217,16 @@ class UnityServer:
                 place = int(query.get("page_token", "0"))
                 more = {"next_page_token": str(place + 1)} if place + 1 < len(schemas) else {}
                 return 200, {"schemas": [{"name": schemas[place]}], **more}
+            case ["tables", full] if (name := full.removeprefix("main.")) in self.old:
+                kind, form, location = self.old[name]
+                told = {"table_type": kind, "data_source_format": form, "storage_location": location}
+                return 200, {**told, "name": name.split(".")[1], "table_id": f"id of {name}"}
+            case ["temporary-table-credentials"]:
+                name = asked["table_id"].removeprefix("id of ")
+                self.operations.append(asked["operation"])
+                config = self._credentials(self.old[name][2], asked["operation"])[0]["config"]
+                keys = {key.partition(".")[2].replace("-", "_"): text for key, text in config.items()}
+                return 200, {"aws_temp_credentials": keys, "expiration_time": self.expires_ms}
             case ["tables"]:
                 names = [name.split(".")[1] for name in self.tables if name.startswith(query["schema_name"])]
                 listed = [{"name": name, "data_source_format": "DELTA"} for name in names]
