@@ -1,11 +1,13 @@
 """The session of statements that carries out the operations of a Spark session: `statements_of`."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaarrow.errors import DeltaError
+from deltaarrow.spark.executor import on_executors
 from deltaarrow.spark.tables.catalog_of_spark import SparkNames
 from deltaarrow.spark_sql import in_time_zone
 from deltaarrow.sql import connect
@@ -16,7 +18,10 @@ from deltaarrow.sql.settings import ANSI, TIME_ZONE, Settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["run", "statements_of"]
+__all__ = ["EXECUTORS", "run", "statements_of"]
+
+EXECUTORS = "spark.deltaarrow.executors"
+"""The setting that lets operations run their tasks on executors, as inside `on_executors`."""
 
 
 @contextmanager
@@ -30,8 +35,10 @@ def statements_of(
         storage_options: for tables that are named by their path.
         computes: whether values of rows are computed, which is done in ANSI mode only.
 
+    Inside the block tasks run on executors if the setting ``spark.deltaarrow.executors`` is true.
+
     Raises `UnsupportedFeatureError` for a setting of the session with a value that this package does not
-    obey.
+    obey, and `DeltaError` for a value of ``spark.deltaarrow.executors`` that is not true or false.
     """
     settings = _settings(spark, computes=computes)
     connection = connect(catalog=SparkNames(spark), dialect="spark", storage_options=storage_options)
@@ -39,7 +46,7 @@ def statements_of(
         connection.catalog.current = spark.catalog.currentDatabase()
         session = Session(connection)
         session.dialect, session.settings = "spark", settings
-        with in_time_zone(settings[TIME_ZONE]):
+        with in_time_zone(settings[TIME_ZONE]), _executors(spark):
             yield session
     finally:
         connection.close()
@@ -50,6 +57,16 @@ def run(session: Session, statement: Any) -> pa.Table:
     found = kind_of(statement).handle(session, statement)
     assert isinstance(found, pa.Table)
     return found
+
+
+def _executors(spark: "SparkSession") -> AbstractContextManager[None]:
+    text = spark.conf.get(EXECUTORS, "false") or ""
+    match text.lower():
+        case "true":
+            return on_executors(spark)
+        case "false":
+            return nullcontext()
+    raise DeltaError(f"{EXECUTORS} is true or false, not {text!r}")
 
 
 def _settings(spark: "SparkSession", *, computes: bool) -> Settings:

@@ -9,7 +9,9 @@ import pytest
 import deltaarrow as da
 import deltaarrow.spark
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.spark.executor import SparkExecutor
 from deltaarrow.spark.tables import DeltaTable
+from deltaarrow.spark.tables.statement_session import EXECUTORS
 from tests.support.distributed import COPYING, EVERYTHING, Twins, tracked
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
@@ -139,3 +141,24 @@ def test_a_failed_task_leaves_no_commit_and_no_file(spark, tmp_path):
     assert str(found) == str(wanted)
     assert "on an executor of Spark" in found.__notes__[0]
     assert sorted(twins.there.rglob("*.parquet")) == before
+
+
+def test_a_setting_of_the_session_lets_tables_of_spark_use_executors(spark, tmp_path, monkeypatch):
+    da.write_deltalake(tmp_path, pa.table({"id": range(10)}))
+    jobs, real = [], SparkExecutor._answers
+    monkeypatch.setattr(
+        SparkExecutor, "_answers", lambda self, given: jobs.append(given) or real(self, given)
+    )
+    table = DeltaTable.forPath(spark, str(tmp_path))
+    table.delete("id = 3")
+    assert not jobs
+    spark.conf.set(EXECUTORS, "True")
+    try:
+        table.delete("id = 4")
+        assert jobs
+        spark.conf.set(EXECUTORS, "maybe")
+        with pytest.raises(da.errors.DeltaError, match="true or false, not 'maybe'"):
+            table.delete("id = 5")
+    finally:
+        spark.conf.unset(EXECUTORS)
+    assert sorted(da.DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == [0, 1, 2, 5, 6, 7, 8, 9]
