@@ -21,11 +21,12 @@ from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.gcs import GcsService
 from deltaarrow.storage.http import HttpService
+from deltaarrow.storage.io_stats import counted, tally_of
 from deltaarrow.storage.memory import MemoryService
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import S3Service
 from deltaarrow.storage.service import Service, authority_of
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
 
 if TYPE_CHECKING:
     import fsspec
@@ -37,10 +38,10 @@ __all__ = ["FsspecStore", "modified_ms", "service_of"]
 
 _SERVICES = {
     scheme: service
-    for service in (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService())
+    for service in map(counted, (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService()))
     for scheme in service.schemes
 }
-_READ_ONLY = Service()
+_READ_ONLY = counted(Service())
 
 _proven: dict[Hashable, bool] = {}
 """(process, file system, bucket) -> whether the server honours conditional puts."""
@@ -68,6 +69,7 @@ class FsspecStore:
         self.uri = self._normalised(uri)
         self.protocol = self.uri.partition("://")[0]
         self._opened = self._open()
+        self._tally = tally_of(self.service, self.arrow_path(""))
 
     def __repr__(self) -> str:
         return f"FsspecStore({redacted(self.uri)!r})"  # no options: they hold secrets
@@ -205,6 +207,10 @@ class FsspecStore:
     def arrow_path(self, name: str) -> str:
         """Return the path inside the file system: ``bucket/t/f`` on S3, ``/x/t/f`` in memory."""
         return self.service.path(self.fsspec_filesystem(), self.location(name))
+
+    def io_stats(self) -> IoStats:
+        """Return the requests of this process to the location since its first store was opened."""
+        return self._tally.stats()
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""

@@ -18,7 +18,7 @@ from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.storage.failures import naming_failures, storage_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, ensure_range
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
 
 if TYPE_CHECKING:
     import pyarrow.fs
@@ -71,6 +71,10 @@ class LocalStore:
         if name.startswith("/"):  # shallow clones name files of other tables
             return name
         return self._prefix + ensure_inside(name) if name else self.uri
+
+    def io_stats(self) -> IoStats:
+        """Return no requests."""
+        return IoStats()
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` from `start` on, sorted by name."""

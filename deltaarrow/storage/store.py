@@ -7,6 +7,7 @@ exclusion between writers rests: put-if-absent creates a file only if it is abse
 import abc
 import contextlib
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import astuple, dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, Self
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-__all__ = ["FileEntry", "FileStatus", "FolderListing", "Output", "Store", "ensure_range"]
+__all__ = ["FileEntry", "FileStatus", "FolderListing", "IoStats", "Output", "Store", "ensure_range"]
 
 
 class FileEntry(NamedTuple):
@@ -39,6 +40,39 @@ class FileStatus(NamedTuple):
     """Milliseconds since the Unix epoch."""
     identity: Hashable | None
     """Equal for two names of one file, whatever links lead to it; None where a file has one name."""
+
+
+@dataclass(frozen=True)
+class IoStats:
+    """Requests to an object store, by kind.
+
+    A library may send more of them: pages of a listing, parts of a large file, repetitions.
+
+    >>> IoStats(gets=5, received_bytes=900) - IoStats(gets=3, received_bytes=400)
+    IoStats(lists=0, heads=0, gets=2, puts=0, deletes=0, received_bytes=500)
+    """
+
+    lists: int = 0
+    """Listings of folders."""
+    heads: int = 0
+    """Requests for the size or the time of a file alone."""
+    gets: int = 0
+    """Requests for bytes."""
+    puts: int = 0
+    """Files written."""
+    deletes: int = 0
+    """Deletions; one may be of many files."""
+    received_bytes: int = 0
+    """Bytes of files received."""
+
+    @property
+    def requests(self) -> int:
+        """The number of all requests."""
+        return self.lists + self.heads + self.gets + self.puts + self.deletes
+
+    def __sub__(self, other: Self) -> Self:
+        """What came after `other`."""
+        return type(self)(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 class FolderListing(NamedTuple):
@@ -78,6 +112,9 @@ class Store(Protocol):
     @property
     def can_put_if_absent(self) -> bool:
         """Whether `put_if_absent` is proven to be safe; a store without it can only be read."""
+
+    def io_stats(self) -> IoStats:
+        """Return the requests of this process to the location; none for files of this machine."""
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
         """Return the files directly in `folder` whose base name is `start` or after it, sorted by name.

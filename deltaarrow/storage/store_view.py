@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, Output, Store
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, Store
 
 if TYPE_CHECKING:
     import fsspec
@@ -34,6 +34,10 @@ class StoreView:
     def storage_options(self) -> dict[str, Any]:
         """The options of the wrapped store, which may be renewed."""
         return self._store.storage_options
+
+    def io_stats(self) -> IoStats:
+        """Return the requests of the wrapped store."""
+        return self._store.io_stats()
 
     @property
     def can_put_if_absent(self) -> bool:

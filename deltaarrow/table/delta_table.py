@@ -26,7 +26,7 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store, open_store, with_data_filesystem
+from deltaarrow.storage import IoStats, Store, open_store, with_data_filesystem
 from deltaarrow.table.absent_names import TellingTableNames
 from deltaarrow.table.conditions import (
     ensure_read_options,
@@ -346,6 +346,23 @@ class DeltaTable(TellingTableNames):
     def table_uri(self) -> str:
         """The location of the table: a path or a URI."""
         return self._store.uri
+
+    def io_stats(self) -> IoStats:
+        """Return the requests of this process to the object store of the table, and the bytes received.
+
+        They count from the first time on that this process opened a table at this location, and for all of
+        its tables there. Reads by which Polars itself reaches S3 are not counted. A local table has none.
+
+        >>> import pyarrow as pa
+        >>> from deltaarrow import write_deltalake
+        >>> _ = write_deltalake("memory://shop/counted", pa.table({"id": [1, 2]}))
+        >>> table = DeltaTable("memory://shop/counted")
+        >>> before = table.io_stats()
+        >>> _ = table.to_pyarrow_table()
+        >>> (table.io_stats() - before).puts
+        0
+        """
+        return self._store.io_stats()
 
     @property
     def table_config(self) -> DeltaTableConfig:

@@ -3,11 +3,13 @@
 import random
 import socket
 
+import duckdb
 import pyarrow as pa
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.engines import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.s3 import list_s3_objects
@@ -301,3 +303,31 @@ def test_the_page_on_stores_has_the_options() -> None:
     page = (ROOT / "docs" / "stores.md").read_text()
     between = page.partition("-->\n")[2].partition("\n<!-- end of s3_options -->")[0]
     assert between == S3_OPTIONS.render()
+
+
+def test_requests_are_counted_by_location(s3_options: dict[str, str], gets) -> None:
+    uri = f"s3://{BUCKET}/counted"
+    write_deltalake(uri, pa.table({"id": range(1000)}), storage_options=s3_options)
+    write_deltalake(f"{uri}-other", pa.table({"id": [1]}), storage_options=s3_options)
+    table = DeltaTable(uri, storage_options=s3_options)
+    before = table.io_stats()
+    gets.clear()
+    assert table.to_pyarrow_table().num_rows == 1000
+    read = table.io_stats() - before
+    assert (read.requests, read.gets, len(gets)) == (1, 1, 1)
+    assert read.received_bytes == table.get_add_actions().to_struct_array()[0]["size_bytes"].as_py()
+    before = table.io_stats()
+    write_deltalake(table, pa.table({"id": [1000]}), mode="append")
+    written = table.io_stats() - before
+    assert (written.puts, written.lists, written.deletes) == (3, 1, 0)
+    con = duckdb.connect()
+    register(con, "counted", table)
+    before = DeltaTable(uri, storage_options=s3_options).io_stats()
+    assert con.sql("SELECT count(*), max(id) FROM counted").fetchall() == [(1001, 1000)]
+    assert (DeltaTable(uri, storage_options=s3_options).io_stats() - before).gets >= 2
+    assert "secret" not in repr(table.io_stats())
+
+
+def test_a_local_table_makes_no_requests(tmp_path) -> None:
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    assert DeltaTable(tmp_path).io_stats().requests == 0
