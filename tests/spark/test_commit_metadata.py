@@ -24,24 +24,27 @@ def test_metadata_that_are_allowed_are_read(spark, tmp_path):
     assert (row["userMetadata"], row["userName"], row["userId"]) == ("note", "me", "7")
 
 
+SIX = [
+    {"job": "x"},
+    {"version": "1"},
+    {"readVersion": 1.5},
+    {"timestamp": "yesterday"},
+    {"operationParameters": {"a": {"b": 1}}},
+    {"userId": 7, "job": {"jobId": "1"}, "notebook": {"notebookId": "1"}, "version": 3},
+]
+MORE = [
+    {"isBlindAppend": 1},
+    {"tags": ["x"]},
+    {"operationMetrics": "x"},
+    {"clusterId": {"a": "b"}},
+    {"userName": ["me"]},
+    {"timestamp": "2024-01-01T00:00:00Z"},
+    {"operationParameters": {"a": True, "b": 1.5, "c": None}},
+]
+
+
 @pytest.mark.parametrize(
-    "info",
-    [
-        {"job": "x"},
-        {"version": "1"},
-        {"readVersion": 1.5},
-        {"isBlindAppend": 1},
-        {"tags": ["x"]},
-        {"operationMetrics": "x"},
-        {"timestamp": "yesterday"},
-        {"operationParameters": {"a": {"b": 1}}},
-        {"clusterId": {"a": "b"}},
-        {"userName": ["me"]},
-        {"timestamp": "2024-01-01T00:00:00Z"},
-        {"operationParameters": {"a": True, "b": 1.5, "c": None}},
-        {"userId": 7, "job": {"jobId": "1"}, "notebook": {"notebookId": "1"}, "version": 3},
-    ],
-    ids=str,
+    "info", [*SIX, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE)], ids=str
 )
 def test_verify_and_spark_agree_on_a_commit(spark, tmp_path, info):
     write_deltalake(tmp_path, pa.table({"id": [1]}))

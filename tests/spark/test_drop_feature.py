@@ -306,19 +306,23 @@ def test_checkpoint_protection_is_dropped_as_by_spark(spark, tmp_path):
     check_engines(spark, ours)
 
 
+REFUSED = [
+    ({}, "", "nope", ""),
+    ({}, "CLUSTER BY (id)", "clustering", ""),
+    ({"minWriterVersion": "3"}, "", "checkConstraints", "TRUNCATE HISTORY"),
+    ({}, "", "appendOnly", ""),
+    ({}, "", "deletionVectors", ""),
+    ({}, "", "delta.enableDeletionVectors", ""),
+    ({"enableRowTracking": "true"}, "", "domainMetadata", ""),
+    ({}, "CLUSTER BY (id)", "domainMetadata", ""),
+    ({"feature__checkpointProtection": "supported"}, "", "checkpointProtection", ""),
+]
+"""Three reasons, and others for the slow tests."""
+
+
 @pytest.mark.parametrize(
     ("properties", "clauses", "feature", "suffix"),
-    [
-        ({}, "", "nope", ""),
-        ({}, "", "appendOnly", ""),
-        ({}, "", "deletionVectors", ""),
-        ({}, "", "delta.enableDeletionVectors", ""),
-        ({"enableRowTracking": "true"}, "", "domainMetadata", ""),
-        ({}, "CLUSTER BY (id)", "domainMetadata", ""),
-        ({}, "CLUSTER BY (id)", "clustering", ""),
-        ({"minWriterVersion": "3"}, "", "checkConstraints", "TRUNCATE HISTORY"),
-        ({"feature__checkpointProtection": "supported"}, "", "checkpointProtection", ""),
-    ],
+    [pytest.param(*each, marks=[pytest.mark.slow] * (place > 2)) for place, each in enumerate(REFUSED)],
 )
 def test_what_spark_refuses_is_refused(spark, tmp_path, properties, clauses, feature, suffix):
     create_table(spark, tmp_path, PLAIN, clauses, **properties)

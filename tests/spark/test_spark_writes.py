@@ -273,7 +273,7 @@ def test_schema_that_grew(spark, tmp_path):
     [
         "CLUSTER BY (id) TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true',"
         " 'delta.enableRowTracking' = 'true', 'delta.enableChangeDataFeed' = 'true')",
-        "TBLPROPERTIES ('delta.appendOnly' = 'true')",
+        pytest.param("TBLPROPERTIES ('delta.appendOnly' = 'true')", marks=pytest.mark.slow),
     ],
     ids=["all", "appendOnly"],
 )
@@ -319,19 +319,23 @@ def test_time_travel_by_time_agrees_with_spark(spark, tmp_path):
 CUT = "a long text that is cut at its thirty-second character, z"
 
 
+FILTERS = [
+    ("id <= 3 AND s IS NOT NULL", (pc.field("id") <= 3) & pc.field("s").is_valid()),
+    (f"s >= '{CUT}'", pc.field("s") >= CUT),
+    ("d = 1.50", pc.field("d") == decimal.Decimal("1.50")),
+    ("NOT (p = 1 OR id < 50)", ~((pc.field("p") == 1) | (pc.field("id") < 50))),
+    ("id > 50", pc.field("id") > 50),
+    ("f < 10", pc.field("f") < 10.0),
+    ("p = 1", pc.field("p") == 1),
+    ("p IS NULL", pc.field("p").is_null()),
+    ("id IN (3, 77)", pc.field("id").isin([3, 77])),
+]
+"""Four of the everyday suite, and simpler ones."""
+
+
 @pytest.mark.parametrize(
     ("condition", "expression"),
-    [
-        ("id > 50", pc.field("id") > 50),
-        ("id <= 3 AND s IS NOT NULL", (pc.field("id") <= 3) & pc.field("s").is_valid()),
-        ("f < 10", pc.field("f") < 10.0),
-        (f"s >= '{CUT}'", pc.field("s") >= CUT),
-        ("p = 1", pc.field("p") == 1),
-        ("p IS NULL", pc.field("p").is_null()),
-        ("id IN (3, 77)", pc.field("id").isin([3, 77])),
-        ("d = 1.50", pc.field("d") == decimal.Decimal("1.50")),
-        ("NOT (p = 1 OR id < 50)", ~((pc.field("p") == 1) | (pc.field("id") < 50))),
-    ],
+    [pytest.param(*each, marks=[pytest.mark.slow] * (place > 3)) for place, each in enumerate(FILTERS)],
 )
 def test_filters_find_what_spark_finds(spark, filtered, condition, expression):
     wanted = spark.read.format("delta").load(filtered).where(condition).toArrow()

@@ -201,7 +201,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # `tests/operations/optimize/test_uniform.py` has our refusals.
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("version 3", "variant")))
+        for name in REFUSED
+    ],
+)
 def test_what_spark_refuses_is_refused(spark, tmp_path, name):
     (columns, properties), version, error = REFUSED[name]
     create_table(spark, tmp_path / "t", columns, **properties)

@@ -158,6 +158,7 @@ def test_they_go_on_after_each_other(spark, tmp_path):
     assert check_engines(spark, tmp_path).num_rows == 98
 
 
+@pytest.mark.slow
 def test_lite_is_refused_where_spark_refuses_it(spark, tmp_path):
     for number in range(11):
         overwrite(tmp_path, number)
