@@ -82,7 +82,7 @@ UPDATES: dict[str, Callable[[int, Values], Values]] = {
 }
 
 REWRITES = ("OPTIMIZE {t}", "OPTIMIZE {t} ZORDER BY (n, id)", "REORG TABLE {t} APPLY (PURGE)")
-"""Statements that move rows and change none."""
+"""Statements that move rows and change none. A clustered table is clustered anew, not put in Z-order."""
 
 
 class Change(NamedTuple):
@@ -203,6 +203,8 @@ class Rewrite:
 
     def text(self, history: "History") -> str:
         """The statement."""
+        if "cluster_by" in history.layout:
+            return self.statement.replace("ZORDER BY (n, id)", "FULL")
         return self.statement
 
     def change(self, history: "History") -> Change:
@@ -258,13 +260,14 @@ class _Row:
 class History:
     """A table at `path`, and what its versions hold; each step is checked once it is done.
 
-    Without a session, delta-spark reads nothing.
+    `layout` are the arguments for its partition or clustering columns. Without a session, delta-spark reads
+    nothing.
     """
 
     spark: Any
     path: Path
     configuration: Mapping[str, str]
-    partition_by: Sequence[str] = ()
+    layout: Mapping[str, Sequence[str]] = field(default_factory=dict)
     files: int = 9
     states: dict[int, dict[int, _Row]] = field(default_factory=dict)
     steps: list[tuple[Place, str]] = field(default_factory=list)
@@ -275,7 +278,7 @@ class History:
         self.next_key = 0
         for number in range(self.files):
             rows = rows_of_keys(range(self.next_key, self.next_key + 10))
-            given = {"configuration": self.configuration, "partition_by": self.partition_by or None}
+            given = {"configuration": self.configuration, **self.layout}
             da.write_deltalake(self.path, table_of(rows), mode="append", **({} if number else given))
             self.next_key += 10
         found = self._read()

@@ -28,7 +28,7 @@ from tests.support.histories import (
 
 @pytest.mark.parametrize("configuration", [EVERYTHING, COPYING], ids=["vectors", "copies"])
 def test_tasks_and_threads_go_on_from_what_the_other_has_left(tmp_path, configuration):
-    history = History(None, tmp_path / "table", configuration, ("p",), files=4)
+    history = History(None, tmp_path / "table", configuration, {"partition_by": ["p"]}, files=4)
     merge = Merge(first=0, count=8, step=5, deletes_others=True)
     updates = (Update(setting, condition) for setting, condition in zip(UPDATES, CONDITIONS, strict=False))
     rewrites = map(Rewrite, REWRITES)
@@ -42,7 +42,7 @@ def test_tasks_and_threads_go_on_from_what_the_other_has_left(tmp_path, configur
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     configuration=st.sampled_from([EVERYTHING, COPYING]),
-    partition_by=st.sampled_from([(), ("p",)]),
+    layout=st.sampled_from([{}, {"partition_by": ["p"]}, {"cluster_by": ["n"]}]),
     steps=st.lists(
         st.tuples(
             st.sampled_from(PLACES),
@@ -60,10 +60,10 @@ def test_tasks_and_threads_go_on_from_what_the_other_has_left(tmp_path, configur
         max_size=10,
     ),
 )
-def test_any_place_can_go_on_from_what_the_others_have_left(spark, configuration, partition_by, steps):
+def test_any_place_can_go_on_from_what_the_others_have_left(spark, configuration, layout, steps):
     with tempfile.TemporaryDirectory() as folder:
         deltaarrow.spark.register(spark)
-        history = History(spark, Path(folder, "table"), configuration, partition_by)
+        history = History(spark, Path(folder, "table"), configuration, layout)
         for place, step in steps:
             history.do(place, step)
         assert da.DeltaTable(history.path).verify(deep=True).ok
