@@ -173,8 +173,7 @@ def test_of_two_deletions_of_one_row_one_is_a_conflict_and_other_rows_are_none(u
 
 @pytest.mark.parametrize(
     ("step", "is_made"),
-    [("ratify", False), ("publish", True), ("note", True)],
-    ids=["ratify", "publish", "note"],
+    [("ratify", False), ("publish", True), pytest.param("note", True, marks=pytest.mark.slow)],
 )
 def test_what_a_killed_client_leaves_is_finished_by_the_next(unity, step, is_made):
     table = unity.hosted(NAME)

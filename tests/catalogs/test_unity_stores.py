@@ -137,8 +137,8 @@ def test_secrets_are_nowhere(catalog, unity, s3_options, monkeypatch, caplog):
     table.create_checkpoint()
     with connect(catalog=catalog, dialect="spark") as lake:
         lake.sql("INSERT INTO main.shop.orders VALUES (7)")
-        for query in ("SELECT * FROM shop.orders", "SELECT count(*) FROM main.shop.orders WHERE id > 2"):
-            said += [lake.explain(query), lake.sql(f"EXPLAIN {query}"), lake.sql(query).fetchall()]
+        query = "SELECT * FROM main.shop.orders WHERE id > 2"
+        said += [lake.explain(query), lake.sql(f"EXPLAIN {query}"), lake.sql(query).fetchall()]
         said += [lake.sql("DESCRIBE DETAIL shop.orders"), lake.sql("DESCRIBE HISTORY shop.orders")]
         unity.lost = lambda path, body: (500, {"error": {"message": f"{TOKEN} is odd"}})
         unity.fault = lambda path: (
