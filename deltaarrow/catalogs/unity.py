@@ -140,8 +140,31 @@ class _UnityNamespace:
         if isinstance(staged, StagedTable):
             staged.register()
             return
+        if location.opener is not None:
+            raise ValueError(f"the table of {location.uri} has a name in a catalog already; rename it there")
         try:
             register_external(self._api, self._name, name, location.open())
+        except VersionExistsError as error:
+            raise FileExistsError(str(error)) from error
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _UnityNamespace) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, ...]:
+        return *self._api.key, self._name
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a table another name in the schema. `FileExistsError` if there is a table of that name."""
+        if NAME.fullmatch(new_name) is None:
+            raise ValueError(f"{new_name!r} is no name of a table in Unity Catalog")
+        self._api.ensure_offered(f"POST {TABLE_ENDPOINT}/rename")
+        subject = f"the table {self._api.catalog}.{self._name}.{name}"
+        try:
+            self._api.change("POST", (self._name, "tables", name, "rename"), {"new-name": new_name}, subject)
         except VersionExistsError as error:
             raise FileExistsError(str(error)) from error
 

@@ -497,3 +497,21 @@ def test_a_clone_and_a_copy_of_a_table(orders, catalog, unity, tmp_path):
     cloned = DeltaTable(tmp_path / "clone")
     assert cloned.count() == 3
     assert "io.unitycatalog.tableId" not in cloned.metadata().configuration
+
+
+def test_a_table_is_renamed_by_the_catalog_and_keeps_its_id(orders, unity):
+    unity.tables["home.other"] = orders
+    catalog = UnityCatalog(unity.url, "main", TOKEN)
+    with connect(catalog=catalog, dialect="spark") as lake:
+        with pytest.raises(UnsupportedFeatureError, match="inside of a schema"):
+            lake.sql("ALTER TABLE shop.orders RENAME TO home.orders")
+        with pytest.raises(VersionExistsError):
+            lake.sql("ALTER TABLE shop.orders RENAME TO shop.orders")
+        lake.sql("ALTER TABLE main.shop.orders RENAME TO shop.bought")
+    assert unity.tables.keys() == {"shop.bought", "home.other"}
+    assert ids(catalog, name="shop.bought") == [1, 2, 3]
+    append(catalog, 4, name="shop.bought")
+    assert orders.latest == orders.published == 1
+    shop = catalog.namespace("shop")
+    with pytest.raises(ValueError, match="rename it there"):
+        shop.add("twice", shop.find("bought"))

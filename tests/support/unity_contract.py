@@ -224,6 +224,7 @@ _MESSAGES: dict[tuple[str, str], tuple[Any, int, Any]] = {
     ("POST", "tables/{table}"): (UPDATE, 200, LOADED),
     ("DELETE", "tables/{table}"): (None, 204, None),
     ("GET", "tables/{table}/credentials"): (None, 200, CREDENTIALS),
+    ("POST", "tables/{table}/rename"): (_object({"new-name": TEXT}), 204, None),
     ("POST", "tables/{table}/metrics"): (REPORT, 204, None),
 }
 """(method, endpoint) -> the schema of the request, the status of success, the schema of its answer."""

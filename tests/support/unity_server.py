@@ -33,6 +33,7 @@ ENDPOINTS = [
     f"DELETE {_TABLES}/{{table}}",
     f"GET {_TABLES}/{{table}}/credentials",
     f"POST {_TABLES}/{{table}}/metrics",
+    f"POST {_TABLES}/{{table}}/rename",
     "GET /v1/staging-tables/{table_id}/credentials",
 ]
 READER_FEATURES = ["catalogManaged", "deletionVectors", "v2Checkpoint", "vacuumProtocolCheck"]
@@ -248,6 +249,9 @@ class UnityServer:
                     return 200, {
                         "storage-credentials": self._credentials(self._location(name), query["operation"])
                     }
+                if rest == ["rename"]:
+                    self.tables[f"{schema}.{asked['new-name']}"] = self.tables.pop(name)
+                    return 204, None
                 if rest == ["metrics"]:
                     return self._note(name, asked)
                 if method == "DELETE":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deltaarrow.catalogs import Namespace
 from deltaarrow.errors import SchemaMismatchError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.sql.duckdb_grammar.alteration import (
@@ -162,9 +163,23 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
             feature="RENAME TO",
         )
     new.ensure_free()
+    if there.opener is not None:
+        _rename_in_catalog(old.namespace, old.name, new.namespace, new.name)
+        return pa.table({})
     new.namespace.add(new.name, there)
     old.namespace.remove(old.name)
     return pa.table({})
+
+
+def _rename_in_catalog(old: Namespace, name: str, new: Namespace, new_name: str) -> None:
+    """Let the catalog of a table that only it can open give the table another name."""
+    rename = getattr(old, "rename", None)
+    if rename is None or old != new:
+        raise UnsupportedFeatureError(
+            f"{name} cannot be renamed to {new_name}: its catalog renames tables inside of a schema only",
+            feature="RENAME TO",
+        )
+    rename(name, new_name)
 
 
 def _alter_if_exists(session: "Session", statement: AlterIfExists) -> "pa.Table | str":
