@@ -67,8 +67,8 @@ def new_commands(
 
 
 CATALOG_HELP = (
-    "Where tables have their names: https://host/main for the catalog main of a Unity Catalog server, or the"
-    " folder of a file catalog."
+    "Where tables have their names: https://host/main for the catalog main of a Unity Catalog server, glue://"
+    " and a region for AWS Glue, or the folder of a file catalog."
 )
 _GIVEN = f"{__name__}.catalog"
 _catalog: ContextVar[str | None] = ContextVar("catalog", default=None)
