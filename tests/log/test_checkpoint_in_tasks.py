@@ -185,7 +185,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(STEPS)
 def test_the_state_is_the_same_with_checkpoints_of_tasks_as_without(tmp_path_factory, steps):
     folder = tmp_path_factory.mktemp("t")
