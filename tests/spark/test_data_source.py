@@ -258,6 +258,7 @@ def test_rules_for_rows_hold_on_executors(spark, tmp_path):
     assert spark_table(spark, tmp_path).num_rows == 4
 
 
+@pytest.mark.slow
 def test_refused_reads_name_what_is_wrong(spark, tmp_path):
     write(spark.range(1), tmp_path)
     for options, said in [

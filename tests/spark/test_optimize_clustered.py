@@ -118,7 +118,7 @@ def row_ids(path):
 
 def begin_with_ours(spark, path, suffixes):
     """Spark leaves what we have clustered, whatever kind of OPTIMIZE it runs, and adds new rows to it."""
-    make(spark, path, "id, s.x")
+    make(spark, path, SEVERAL)
     before = spark_rows(spark.sql(row_ids(path)))
     DeltaTable(path).optimize()
     assert_same_rows(spark_rows(spark.sql(row_ids(path))), before)

@@ -10,7 +10,7 @@ from tests.support.sql_scripts import OnSpark, matches, paths, read_steps, run_s
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-EVERYDAY = ("statements/delete", "errors/names")
+EVERYDAY = ("functions/conditionals", "errors/names")
 
 
 @pytest.fixture
