@@ -4,6 +4,7 @@ It runs in a process of its own: ``python -m benchmarks.object_server FOLDER MIL
 The folders in FOLDER are the buckets. `serving` starts and stops it.
 """
 
+import bisect
 import contextlib
 import email.utils
 import hashlib
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
@@ -106,6 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
     seconds: float
     log: _Log
     puts = threading.Lock()
+    listings: ClassVar[dict[tuple[str, str, str], list[tuple[str, os.stat_result]]]] = {}
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -192,17 +195,26 @@ class _Handler(BaseHTTPRequestHandler):
         text = f"<DeleteResult>{told}</DeleteResult>"
         return self._answer(200, text.encode(), Content_Type="application/xml")
 
-    def _list(self, bucket: str, asked: dict[str, str]) -> int:
-        prefix, after = asked.get("prefix", ""), asked.get("continuation-token") or asked.get("start-after")
-        top = self.root / bucket
+    def _files(self, top: Path, prefix: str, *, in_folder_alone: bool) -> list[tuple[str, os.stat_result]]:
         folder = top / prefix.rpartition("/")[0]
-        if asked.get("delimiter"):
+        if in_folder_alone:
             found = [entry for entry in os.scandir(folder) if entry.is_file()] if folder.is_dir() else []
             files = [(os.path.relpath(entry.path, top), entry.stat()) for entry in found]
         else:
             paths = [Path(where) / name for where, _, names in os.walk(folder) for name in names]
             files = [(str(path.relative_to(top)), path.stat()) for path in paths]
-        wanted = sorted(each for each in files if each[0].startswith(prefix) and each[0] > (after or ""))
+        return sorted(each for each in files if each[0].startswith(prefix))
+
+    def _list(self, bucket: str, asked: dict[str, str]) -> int:
+        prefix, token = asked.get("prefix", ""), asked.get("continuation-token")
+        listing = bucket, prefix, asked.get("delimiter", "")
+        if token is None:
+            files = self._files(self.root / bucket, prefix, in_folder_alone=bool(asked.get("delimiter")))
+            self.listings[listing] = files
+        # Later pages are those of the same listing, which takes long to make.
+        after = token or asked.get("start-after") or ""
+        files = self.listings[listing]
+        wanted = files[bisect.bisect_right(files, after, key=lambda each: each[0]) :]
         page, rest = wanted[:_PAGE], wanted[_PAGE:]
         parts = [
             f"<Contents><Key>{escape(key)}</Key><Size>{found.st_size}</Size><ETag>{_tag(found)}</ETag>"
