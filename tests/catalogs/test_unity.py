@@ -21,7 +21,7 @@ from deltaarrow.errors import (
 )
 from tests.support.managed_table import ManagedTable
 from tests.support.stores import BUCKET, raw_s3, s3_options
-from tests.support.unity_server import TOKEN, unity_server
+from tests.support.unity_server import TOKEN
 
 __all__ = ["s3_options"]
 
@@ -29,12 +29,6 @@ pytestmark = pytest.mark.feature("catalogManaged")
 
 ORDERS = "/delta/v1/catalogs/main/schemas/shop/tables/orders"
 KEY = "key-that-nobody-may-see"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with unity_server() as unity:
-        yield unity
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.catalogs import UnityCatalog
 from deltaarrow.errors import CommitFailedError
-from tests.support.unity_server import TOKEN, unity_server
+from tests.support.unity_server import TOKEN
 
 pytestmark = pytest.mark.feature("catalogManaged")
 
@@ -42,12 +42,6 @@ else:
 catalog = UnityCatalog(url, "main", token)
 write_deltalake("shop.orders", pa.table({"id": [100]}), mode="append", catalog=catalog)
 """
-
-
-@pytest.fixture(scope="module")
-def server():
-    with unity_server() as unity:
-        yield unity
 
 
 @pytest.fixture

@@ -11,21 +11,13 @@ import pytest
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.catalogs import UnityCatalog
 from deltaarrow.errors import DeltaError, StorageError, UnsupportedFeatureError
-from tests.support.stores import BUCKET, raw_s3, s3_options
-from tests.support.unity_server import KEY, TOKEN, unity_server
-
-__all__ = ["s3_options"]
+from tests.support.stores import BUCKET, raw_s3
+from tests.support.unity_server import KEY, TOKEN
 
 pytestmark = pytest.mark.feature("catalogManaged")
 
 NAME = "shop.orders"
 ROWS = pa.table({"id": [1, 2, 3]})
-
-
-@pytest.fixture(scope="module")
-def server():
-    with unity_server() as unity:
-        yield unity
 
 
 @pytest.fixture

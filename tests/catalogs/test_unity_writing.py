@@ -19,19 +19,13 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.storage import open_store
-from tests.support.unity_server import REQUIRED_PROPERTIES, TOKEN, unity_server
+from tests.support.unity_server import REQUIRED_PROPERTIES, TOKEN
 
 pytestmark = pytest.mark.feature("catalogManaged")
 
 NAME = "shop.orders"
 ORDERS = "/delta/v1/catalogs/main/schemas/shop/tables/orders"
 ROWS = pa.table({"id": [1, 2, 3], "day": ["a", "a", "b"]})
-
-
-@pytest.fixture(scope="module")
-def server():
-    with unity_server() as unity:
-        yield unity
 
 
 @pytest.fixture

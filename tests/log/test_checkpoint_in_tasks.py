@@ -14,7 +14,7 @@ from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.runtime.executors import using
 from deltaarrow.storage import open_store
-from tests.support.distributed import TwiceExecutor
+from tests.support.distributed import OnceExecutor, TwiceExecutor
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.int32())])
@@ -123,25 +123,9 @@ def test_cleanup_deletes_the_sidecars_of_lost_attempts(table):
     assert everything(table.path) == before
 
 
-class FailingExecutor(TwiceExecutor):
-    """Runs each task once."""
-
-    def run(self, tasks, limits, discard=lambda result: None):
-        done = []
-        try:
-            for task in tasks:
-                done.append(task())
-                self.runs += 1
-        except BaseException:
-            for result in done:
-                discard(result)
-            raise
-        yield from enumerate(done)
-
-
 def test_a_broken_sidecar_leaves_no_sidecar_of_any_task(table):
     """The third part is broken; two tasks and this process have written sidecars by then."""
-    old, executor = sidecars(table), FailingExecutor(2)
+    old, executor = sidecars(table), OnceExecutor(2)
     order = [name for files in version_of(table.path).checkpoint_files for name in files.names]
     broken = table.path / order[4]
     rows = pq.read_table(broken).to_pylist(maps_as_pydicts="strict")
@@ -170,7 +154,7 @@ def test_other_files_than_the_version_checksum_counts_are_never_written(table):
     (table.log / f"{table.version:020d}.crc").write_text(json.dumps(said))
     pq.write_table(pq.read_table(second).slice(1), second)
     old = sidecars(table)
-    for executor in (FailingExecutor(2), FailingExecutor(99)):
+    for executor in (OnceExecutor(2), OnceExecutor(99)):
         with using(executor), pytest.raises(CorruptLogError, match="checksum"):
             write(table)
         assert sidecars(table) == old

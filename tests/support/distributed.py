@@ -15,7 +15,7 @@ from deltaarrow.runtime.executors import TaskLimits
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.commits import commit, comparable
 
-__all__ = ["COPYING", "EVERYTHING", "TwiceExecutor", "Twins", "tracked"]
+__all__ = ["COPYING", "EVERYTHING", "OnceExecutor", "TwiceExecutor", "Twins", "tracked"]
 
 EVERYTHING = {
     "delta.enableDeletionVectors": "true",
@@ -60,6 +60,28 @@ class TwiceExecutor:
     def threads_of_task(self, threads: int, at_once: int) -> int:
         """One thread."""
         return 1
+
+
+class OnceExecutor(TwiceExecutor):
+    """Runs each task once, in this process."""
+
+    def run(
+        self,
+        tasks: Sequence[Callable[[], Any]],
+        limits: TaskLimits,
+        discard: Callable[[Any], object] = lambda result: None,
+    ) -> Generator[tuple[int, Any], None, None]:
+        """Run tasks one after another."""
+        done = []
+        try:
+            for task in tasks:
+                done.append(task())
+                self.runs += 1
+        except BaseException:
+            for result in done:
+                discard(result)
+            raise
+        yield from enumerate(done)
 
 
 class Twins:

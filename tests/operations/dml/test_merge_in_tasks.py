@@ -7,7 +7,7 @@ import deltaarrow as da
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.runtime.executors import using
 from deltaarrow.scan.row_id_columns import ROW_ID
-from tests.support.distributed import COPYING, EVERYTHING, TwiceExecutor, Twins, tracked
+from tests.support.distributed import COPYING, EVERYTHING, OnceExecutor, TwiceExecutor, Twins, tracked
 from tests.support.rows import assert_same_rows
 
 PLAIN = {}
@@ -156,21 +156,6 @@ def test_several_source_rows_for_one_row_are_refused_as_on_one_node(tmp_path):
     assert not list(twins.there.glob("*.arrow"))
     # First attempts of tasks leave files, which VACUUM deletes.
     assert len(set(twins.there.rglob("*.parquet")) - set(files)) <= 2
-
-
-class OnceExecutor(TwiceExecutor):
-    """Runs each task once."""
-
-    def run(self, tasks, limits, discard=lambda result: None):
-        done = []
-        try:
-            for task in tasks:
-                done.append(task())
-        except BaseException:
-            for result in done:
-                discard(result)
-            raise
-        yield from enumerate(done)
 
 
 def test_a_row_that_cannot_be_inserted_leaves_no_file_of_any_task(tmp_path):
