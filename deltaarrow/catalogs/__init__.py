@@ -2,7 +2,7 @@
 
 A `Namespace` knows the tables that a SQL statement names as ``namespace.table``. `FolderNamespace` is a
 folder whose subfolders are the tables; `FileCatalog` keeps namespaces in one folder, a JSON file a table or
-view; `UnityCatalog` asks a server.
+view; `UnityCatalog`, `GlueCatalog` and `HiveCatalog` ask a server.
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deltaarrow.catalogs.file_catalog import FileCatalog
     from deltaarrow.catalogs.folder import FolderNamespace
     from deltaarrow.catalogs.glue import GlueCatalog
+    from deltaarrow.catalogs.hive import HiveCatalog
     from deltaarrow.catalogs.opening import open_catalog
     from deltaarrow.catalogs.unity import UnityCatalog
 
@@ -29,6 +30,7 @@ __all__ = [
     "FileCatalog",
     "FolderNamespace",
     "GlueCatalog",
+    "HiveCatalog",
     "Namespace",
     "NamespaceCatalog",
     "TableLocation",
@@ -46,6 +48,7 @@ __getattr__ = lazy_attributes(
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         "FolderNamespace": "deltaarrow.catalogs.folder",
         "GlueCatalog": "deltaarrow.catalogs.glue",
+        "HiveCatalog": "deltaarrow.catalogs.hive",
         "open_catalog": "deltaarrow.catalogs.opening",
         "UnityCatalog": "deltaarrow.catalogs.unity",
     },

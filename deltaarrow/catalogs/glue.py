@@ -1,28 +1,20 @@
 """AWS Glue Data Catalog as a catalog of names: databases are namespaces, and tables tell where they are.
 
-Glue keeps the place of a Delta table, not its commits. The properties of a table say that it is one, as
-Spark, Athena and the crawlers of Glue write them. Tables that are registered here have those of all three.
+Glue answers as Hive's metastore does; `deltaarrow.catalogs.hive_entries` tells what an entry says.
 """
 
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Never
+from typing import Any
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.hive_entries import INPUT_FORMAT, OUTPUT_FORMAT, SERDE, HiveDatabase, HiveEntry
+from deltaarrow.catalogs.namespace import fold
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import DeltaError, StorageError, UnsupportedFeatureError
+from deltaarrow.errors import StorageError, UnsupportedFeatureError
 from deltaarrow.runtime.optional import require
 
 __all__ = ["GlueCatalog"]
-
-_PROVIDER, _TABLE_TYPE, _CLASSIFICATION = "spark.sql.sources.provider", "table_type", "classification"
-_MANAGED, _EXTERNAL = "MANAGED_TABLE", "EXTERNAL_TABLE"
-_HIVE = {
-    "InputFormat": "org.apache.hadoop.mapred.SequenceFileInputFormat",
-    "OutputFormat": "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
-}
-_SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
 
 class GlueCatalog:
@@ -44,6 +36,8 @@ class GlueCatalog:
     >>> GlueCatalog("eu-west-1")
     GlueCatalog('eu-west-1')
     """
+
+    title = "Glue"
 
     def __init__(
         self,
@@ -69,13 +63,13 @@ class GlueCatalog:
         """Return the names of all databases, in order."""
         return sorted(each["Name"] for each in self.listed("get_databases", "DatabaseList"))
 
-    def namespace(self, name: str) -> "_GlueDatabase | None":
+    def namespace(self, name: str) -> HiveDatabase | None:
         """Return a database; None if there is none of that name."""
         try:
             found = self.call("get_database", Name=fold(name))["Database"]
         except KeyError:
             return None
-        return _GlueDatabase(self, found["Name"], found.get("LocationUri"))
+        return HiveDatabase(self, found["Name"], found.get("LocationUri"))
 
     def create_namespace(self, name: str) -> None:
         """Create a database. `FileExistsError` if there is one, `ValueError` for what cannot be a name."""
@@ -89,6 +83,34 @@ class GlueCatalog:
         if names := database.names():
             raise ValueError(f"the database {fold(name)} is not empty: drop its tables and views, {names}")
         self.call("delete_database", Name=fold(name))
+
+    def entry(self, database: str, name: str) -> HiveEntry:
+        """Return a table; raises as `call` does."""
+        return _entry(self.call("get_table", DatabaseName=database, Name=name)["Table"])
+
+    def entries(self, database: str) -> list[HiveEntry]:
+        """Return all tables and views of a database; raises as `call` does."""
+        return [_entry(each) for each in self.listed("get_tables", "TableList", DatabaseName=database)]
+
+    def register(self, database: str, entry: HiveEntry) -> None:
+        """Add a table; raises as `call` does."""
+        table: dict[str, Any] = {
+            "Name": entry.name,
+            "TableType": entry.table_type,
+            "Parameters": entry.parameters,
+            "StorageDescriptor": {
+                "Columns": [],
+                "Location": entry.location,
+                "InputFormat": INPUT_FORMAT,
+                "OutputFormat": OUTPUT_FORMAT,
+                "SerdeInfo": {"SerializationLibrary": SERDE, "Parameters": entry.serde_parameters},
+            },
+        }
+        self.call("create_table", DatabaseName=database, TableInput=table)
+
+    def forget(self, database: str, name: str) -> None:
+        """Remove a table, whose files stay; raises as `call` does."""
+        self.call("delete_table", DatabaseName=database, Name=name)
 
     def call(self, method: str, **request: Any) -> dict[str, Any]:
         """Return Glue's answer.
@@ -114,92 +136,16 @@ class GlueCatalog:
         return self._opened[1]
 
 
-class _GlueDatabase:
-    """A database."""
-
-    def __init__(self, catalog: GlueCatalog, name: str, place: str | None) -> None:
-        self._catalog, self._name, self._place = catalog, name, place
-
-    def find(self, name: str) -> TableLocation | None:
-        """Return where a table is; None if there is none. `DeltaError` for one that is no Delta table."""
-        try:
-            found = self._catalog.call("get_table", DatabaseName=self._name, Name=fold(name))["Table"]
-        except KeyError:
-            return None
-        shown = f"{self._name}.{found['Name']}"
-        if not _is_delta(found):
-            raise DeltaError(f"{shown} is in Glue, but is no Delta table there")
-        uri = _location(found)
-        if not uri:
-            raise DeltaError(f"Glue does not tell where the table {shown} is")
-        # A table that somebody else registered never gets its files deleted.
-        is_own = found.get("TableType") == _MANAGED and self._place is not None and uri == self._own(name)
-        return TableLocation(uri, self._catalog.storage_options or None, is_managed=is_own)
-
-    def place_for(self, name: str) -> TableLocation:
-        """Return the place of a new table: below that of the database."""
-        if self._place is None:
-            raise ValueError(
-                f"the database {self._name} has no location in Glue: give the table one, or the database"
-            )
-        return TableLocation(self._own(name), self._catalog.storage_options or None, is_managed=True)
-
-    def tables(self) -> list[str]:
-        found = self._catalog.listed("get_tables", "TableList", DatabaseName=self._name)
-        return sorted(each["Name"] for each in found if _is_delta(each))
-
-    def names(self) -> list[str]:
-        """The names of everything in the database, in order."""
-        found = self._catalog.listed("get_tables", "TableList", DatabaseName=self._name)
-        return sorted(each["Name"] for each in found)
-
-    def add(self, name: str, location: TableLocation) -> None:
-        """Register a table; its columns are in its log, where Spark and Athena read them."""
-        serde = {"SerializationLibrary": _SERDE, "Parameters": {"path": location.uri}}
-        table = {
-            "Name": fold(name),
-            "TableType": _MANAGED if location.is_managed else _EXTERNAL,
-            "Parameters": {
-                _PROVIDER: "delta",
-                _TABLE_TYPE: "DELTA",
-                _CLASSIFICATION: "delta",
-                **({} if location.is_managed else {"EXTERNAL": "TRUE"}),
-            },
-            "StorageDescriptor": {"Columns": [], "Location": location.uri, "SerdeInfo": serde, **_HIVE},
-        }
-        self._catalog.call("create_table", DatabaseName=self._name, TableInput=table)
-
-    def remove(self, name: str) -> None:
-        self._catalog.call("delete_table", DatabaseName=self._name, Name=fold(name))
-
-    def view(self, name: str) -> None:
-        return None
-
-    def views(self) -> list[str]:
-        return []
-
-    def add_view(self, view: View, *, may_replace: bool = False) -> Never:
-        raise ValueError(f"views are not kept in Glue: make the view {view.name} in a file catalog")
-
-    def remove_view(self, name: str) -> Never:
-        raise KeyError(name)
-
-    def _own(self, name: str) -> str:
-        return f"{(self._place or '').rstrip('/')}/{fold(name)}"
-
-
-def _is_delta(table: Mapping[str, Any]) -> bool:
-    parameters = table.get("Parameters") or {}
-    kinds = (parameters.get(key, "") for key in (_PROVIDER, _TABLE_TYPE, _CLASSIFICATION))
-    return any(kind.lower() == "delta" for kind in kinds)
-
-
-def _location(table: Mapping[str, Any]) -> str:
-    """The place of a table. Spark keeps it as a parameter, and may have a placeholder for the location."""
+def _entry(table: Mapping[str, Any]) -> HiveEntry:
     storage = table.get("StorageDescriptor") or {}
-    parameters = (storage.get("SerdeInfo") or {}).get("Parameters") or {}
-    uri = parameters.get("path") or storage.get("Location") or ""
-    return str(uri).rstrip("/")
+    serde = storage.get("SerdeInfo") or {}
+    return HiveEntry(
+        table["Name"],
+        table.get("TableType"),
+        table.get("Parameters") or {},
+        storage.get("Location"),
+        serde.get("Parameters") or {},
+    )
 
 
 @contextlib.contextmanager

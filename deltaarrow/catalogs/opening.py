@@ -7,13 +7,14 @@ from typing import Any
 
 from deltaarrow.catalogs.file_catalog import FileCatalog
 from deltaarrow.catalogs.glue import GlueCatalog
+from deltaarrow.catalogs.hive import HiveCatalog
 from deltaarrow.catalogs.namespace import NamespaceCatalog
 from deltaarrow.catalogs.unity import UnityCatalog
 from deltaarrow.display.redaction import redacted
 
 __all__ = ["open_catalog"]
 
-_GLUE = "glue://"
+_GLUE, _HIVE = "glue://", "thrift://"
 
 
 def open_catalog(
@@ -22,6 +23,7 @@ def open_catalog(
     """Return the catalog at a place: a folder is a `FileCatalog`, a web address a `UnityCatalog`.
 
     ``glue://eu-west-1`` is the `GlueCatalog` of a region, and ``glue://`` that of boto3's region.
+    ``thrift://host:9083`` is the `HiveCatalog` of a metastore.
 
     A web address is that of a server, followed by the name of one of its catalogs:
     ``https://unity.example/main``. The token is in the environment variable ``UNITY_CATALOG_TOKEN``.
@@ -34,6 +36,8 @@ def open_catalog(
     text = os.fspath(place)
     if text.startswith(_GLUE):
         return GlueCatalog(text.removeprefix(_GLUE) or None, storage_options=storage_options)
+    if text.startswith(_HIVE):
+        return HiveCatalog(text, storage_options=storage_options)
     if not text.startswith(("http://", "https://")):
         return FileCatalog(place, storage_options)
     server, _, name = text.rstrip("/").rpartition("/")

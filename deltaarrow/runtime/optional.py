@@ -15,6 +15,7 @@ EXTRAS = {
     "gcsfs": "gcs",
     "adlfs": "azure",
     "boto3": "glue",
+    "thriftpy2": "hive",
     "typer": "cli",
     "rich": "cli",
     "prompt_toolkit": "cli",

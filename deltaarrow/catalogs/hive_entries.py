@@ -1,0 +1,177 @@
+"""Tables as Hive keeps them, in its own metastore and in AWS Glue: how an entry tells of a Delta table.
+
+The metastore keeps the place of a Delta table, not its commits. Parameters of an entry say that it is one, as
+Spark, Athena and the crawlers of Glue write them. Tables that are registered here have those of all three.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Never, Protocol
+
+from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.errors import DeltaError
+
+__all__ = ["INPUT_FORMAT", "OUTPUT_FORMAT", "SERDE", "HiveDatabase", "HiveEntry", "HiveServer"]
+
+INPUT_FORMAT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
+OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
+SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
+"""What Spark gives a table that Hive cannot read."""
+
+_PROVIDER, _TABLE_TYPE, _CLASSIFICATION = "spark.sql.sources.provider", "table_type", "classification"
+_PATH = "path"
+_MANAGED, _EXTERNAL = "MANAGED_TABLE", "EXTERNAL_TABLE"
+
+
+@dataclass(frozen=True)
+class HiveEntry:
+    """A table of the metastore.
+
+    Attributes:
+        name: its name.
+        table_type: ``MANAGED_TABLE``, ``EXTERNAL_TABLE``, or another, such as ``VIRTUAL_VIEW``.
+        parameters: what is known of it.
+        location: its place; Spark has a placeholder for it where a table is outside its database's folder.
+        serde_parameters: what its format is told; Spark keeps the place here.
+    """
+
+    name: str
+    table_type: str | None
+    parameters: Mapping[str, str]
+    location: str | None
+    serde_parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, location: TableLocation) -> "HiveEntry":
+        """Return the entry of a Delta table; its columns are in its log, where Spark and Athena read them."""
+        parameters = {_PROVIDER: "delta", _TABLE_TYPE: "DELTA", _CLASSIFICATION: "delta"}
+        place = f"file:{location.uri}" if location.uri.startswith("/") else location.uri
+        return cls(
+            fold(name),
+            _MANAGED if location.is_managed else _EXTERNAL,
+            parameters if location.is_managed else {**parameters, "EXTERNAL": "TRUE"},
+            place,
+            {_PATH: place},
+        )
+
+    @property
+    def is_delta(self) -> bool:
+        """Whether somebody has registered it as a Delta table."""
+        kinds = (self.parameters.get(key, "") for key in (_PROVIDER, _TABLE_TYPE, _CLASSIFICATION))
+        return any(kind.lower() == "delta" for kind in kinds)
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether the metastore calls its files its own."""
+        return self.table_type == _MANAGED
+
+    @property
+    def uri(self) -> str:
+        """Where the table is; empty if the metastore does not tell."""
+        return _place(self.serde_parameters.get(_PATH) or self.location)
+
+
+class HiveServer(Protocol):
+    """What answers for the tables of databases.
+
+    The methods raise `KeyError` for what is not there, `FileExistsError` for what is there already,
+    `ValueError` for what the server does not take, and `StorageError` if it cannot be reached or refuses.
+    """
+
+    title: str
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """How to reach the tables."""
+
+    def entry(self, database: str, name: str) -> HiveEntry:
+        """Return a table."""
+
+    def entries(self, database: str) -> list[HiveEntry]:
+        """Return all tables and views of a database."""
+
+    def register(self, database: str, entry: HiveEntry) -> None:
+        """Add a table."""
+
+    def forget(self, database: str, name: str) -> None:
+        """Remove a table, whose files stay."""
+
+
+class HiveDatabase:
+    """A database of a metastore as a namespace; ``place`` is where the server keeps its tables."""
+
+    def __init__(self, server: HiveServer, name: str, place: str | None) -> None:
+        self._server, self._name, self._place = server, name, _place(place)
+
+    def find(self, name: str) -> TableLocation | None:
+        """Return where a table is; None if there is none. `DeltaError` for one that is no Delta table."""
+        try:
+            found = self._server.entry(self._name, fold(name))
+        except KeyError:
+            return None
+        shown, title = f"{self._name}.{found.name}", self._server.title
+        if not found.is_delta:
+            raise DeltaError(f"{shown} is in {title}, but is no Delta table there")
+        if not found.uri:
+            raise DeltaError(f"{title} does not tell where the table {shown} is")
+        # A table that somebody else registered elsewhere never gets its files deleted.
+        is_own = found.is_managed and bool(self._place) and found.uri == self._own(name)
+        return TableLocation(found.uri, self._server.storage_options or None, is_managed=is_own)
+
+    def place_for(self, name: str) -> TableLocation:
+        """Return the place of a new table: below that of the database."""
+        if not self._place:
+            raise ValueError(
+                f"the database {self._name} has no location in {self._server.title}: give the table one, or"
+                " the database"
+            )
+        return TableLocation(self._own(name), self._server.storage_options or None, is_managed=True)
+
+    def tables(self) -> list[str]:
+        """Return the names of all Delta tables, in order."""
+        return sorted(each.name for each in self._server.entries(self._name) if each.is_delta)
+
+    def names(self) -> list[str]:
+        """Return the names of everything in the database, in order."""
+        return sorted(each.name for each in self._server.entries(self._name))
+
+    def add(self, name: str, location: TableLocation) -> None:
+        """Register a table. `FileExistsError` if there is one of its name."""
+        self._server.register(self._name, HiveEntry.of(name, location))
+
+    def remove(self, name: str) -> None:
+        """Forget a table, whose files stay. `KeyError` if there is none of that name."""
+        self._server.forget(self._name, fold(name))
+
+    def view(self, name: str) -> None:
+        """Return None: views are in the language of their engine."""
+        return
+
+    def views(self) -> list[str]:
+        """Return none; see `view`."""
+        return []
+
+    def add_view(self, view: View, *, may_replace: bool = False) -> Never:
+        """Raise `ValueError`."""
+        raise ValueError(
+            f"views are not kept in {self._server.title}: make the view {view.name} in a file catalog"
+        )
+
+    def remove_view(self, name: str) -> Never:
+        """Raise `KeyError`."""
+        raise KeyError(name)
+
+    def _own(self, name: str) -> str:
+        return f"{self._place}/{fold(name)}"
+
+
+def _place(uri: str | None) -> str:
+    """A place as paths are written here. Hive keeps the text of a Hadoop path, which has no escapes.
+
+    >>> _place("file:/warehouse/a%20b/"), _place("s3://bucket/t"), _place(None)
+    ('/warehouse/a%20b', 's3://bucket/t', '')
+    """
+    text = (uri or "").rstrip("/")
+    if text.startswith("file:/") and (not text.startswith("file://") or text.startswith("file:///")):
+        return "/" + text.removeprefix("file:").lstrip("/")
+    return text
