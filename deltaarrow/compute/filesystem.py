@@ -106,7 +106,7 @@ def _wrapper() -> Any:
         def __init__(self, store: "Store", protocol: str | tuple[str, ...]) -> None:
             super().__init__()
             self._store = store
-            self._service = _lazily("service_of")(store.uri)
+            self._service = _lazily("service_of")(store.uri, store.storage_options)
             self.protocol = protocol
             self._opened: collections.OrderedDict[str, Mapping[str, Any]] = collections.OrderedDict()
             self._lock = Lock()

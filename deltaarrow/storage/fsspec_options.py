@@ -7,7 +7,18 @@ from typing import Any
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import DeltaError, MissingDependencyError, StorageError
 
-__all__ = ["ensure_options_known", "library_missing", "refused_store"]
+__all__ = [
+    "CACHE_BYTES",
+    "CACHE_FOLDER",
+    "CACHE_OPTIONS",
+    "ensure_options_known",
+    "library_missing",
+    "refused_store",
+]
+
+CACHE_FOLDER, CACHE_BYTES = "cache_folder", "cache_bytes"
+CACHE_OPTIONS = (CACHE_FOLDER, CACHE_BYTES)
+"""Options of the cache on disk, which every store but the local one takes."""
 
 _CHECKED = ("local",)
 """Schemes whose file systems hand options to nothing that would know further ones."""

@@ -19,6 +19,7 @@ from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
+from deltaarrow.storage.fsspec_options import CACHE_OPTIONS
 from deltaarrow.storage.gcs import GcsService
 from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.io_stats import counted, tally_of
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-_lazily = lazy_attributes(__name__, {"arrow_handler": "deltaarrow.storage.arrow_files"})
+_lazily = lazy_attributes(
+    __name__,
+    {"arrow_handler": "deltaarrow.storage.arrow_files", "cached": "deltaarrow.storage.disk_cache"},
+)
 
 __all__ = ["FsspecStore", "modified_ms", "service_of"]
 
@@ -47,9 +51,13 @@ _proven: dict[Hashable, bool] = {}
 """(process, file system, bucket) -> whether the server honours conditional puts."""
 
 
-def service_of(uri: str) -> Service:
+def service_of(uri: str, storage_options: Mapping[str, Any]) -> Service:
     """Return the requests of the kind of store that the scheme of a location names."""
-    return _SERVICES.get((scheme_of(uri) or "").lower(), _READ_ONLY)
+    service = _SERVICES.get((scheme_of(uri) or "").lower(), _READ_ONLY)
+    if storage_options.keys().isdisjoint(CACHE_OPTIONS):
+        return service
+    with_cache: Service = _lazily("cached")(service, uri, storage_options)
+    return with_cache
 
 
 class FsspecStore:
@@ -65,7 +73,7 @@ class FsspecStore:
 
     def __init__(self, uri: str, storage_options: Mapping[str, Any] | None = None) -> None:
         self.storage_options = dict(storage_options or {})
-        self.service = service_of(uri)
+        self.service = service_of(uri, self.storage_options)
         self.uri = self._normalised(uri)
         self.protocol = self.uri.partition("://")[0]
         self._opened = self._open()
@@ -88,7 +96,10 @@ class FsspecStore:
         return FsspecStore, (self.uri, self.storage_options)
 
     def _open(self) -> tuple[int, "fsspec.AbstractFileSystem"]:
-        return os.getpid(), self.service.open(self.uri, self.storage_options)
+        return os.getpid(), self.service.open(self.uri, self._options_of_store())
+
+    def _options_of_store(self) -> dict[str, Any]:
+        return {name: value for name, value in self.storage_options.items() if name not in CACHE_OPTIONS}
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
         """Return the file system of this process."""
@@ -103,7 +114,7 @@ class FsspecStore:
             raise StorageError(f"chained file systems are not supported: {uri!r}")
         if not uri.partition("://")[2].strip("/"):
             raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
-        return self.service.normalised(uri, self.storage_options)
+        return self.service.normalised(uri, self._options_of_store())
 
     @property
     def can_put_if_absent(self) -> bool:
@@ -118,7 +129,7 @@ class FsspecStore:
             return self.service.is_safe
         key = (os.getpid(), self.filesystem_key, authority_of(self.uri))
         if key not in _proven:
-            if refusal := self.service.refusal(self.storage_options):
+            if refusal := self.service.refusal(self._options_of_store()):
                 raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
             try:
                 with self.reaching():
@@ -196,7 +207,7 @@ class FsspecStore:
         if scheme_of(name) is None:
             return f"{self.uri}/{ensure_inside(name)}" if name else self.uri
         service = self.service
-        is_ours = service_of(name) is service
+        is_ours = service_of(name, self.storage_options) is service
         location = self._normalised(name) if is_ours else name
         if location.partition("://")[0] != self.protocol or (
             service.authority(location) != service.authority(self.uri)
