@@ -31,7 +31,8 @@ _PASSED_ON = ("exists", "info", "isdir", "isfile", "ls", "makedirs", "mkdir", "m
 _lazily = lazy_attributes(
     __name__,
     {
-        "ObjectBytes": "deltaarrow.storage.object_bytes",
+        "OpenedObjects": "deltaarrow.storage.object_bytes",
+        "is_written_once": "deltaarrow.storage.object_bytes",
         "modified_ms": "deltaarrow.storage.fsspec_store",
         "service_of": "deltaarrow.storage.fsspec_store",
     },
@@ -107,6 +108,7 @@ def _wrapper() -> Any:
             super().__init__()
             self._store = store
             self._service = _lazily("service_of")(store.uri, store.storage_options)
+            self._written_once = _lazily("OpenedObjects")(store, self._service)
             self.protocol = protocol
             self._opened: collections.OrderedDict[str, Mapping[str, Any]] = collections.OrderedDict()
             self._lock = Lock()
@@ -124,16 +126,15 @@ def _wrapper() -> Any:
             if mode != "rb":
                 return filesystem.open(path, mode, **options)
             inside = self._service.path(filesystem, path)
-            with self._store.reaching():
-                info, tail = self._service.info_and_tail(filesystem, inside)
+            is_known = _lazily("is_written_once")(inside)
+            opened = self._written_once if is_known else _lazily("OpenedObjects")(self._store, self._service)
+            found = opened.open(inside)
             with self._lock:
-                self._opened[path] = info
+                self._opened[path] = found.info
                 self._opened.move_to_end(path)
                 if len(self._opened) > _REMEMBERED:
                     self._opened.popitem(last=False)
-            return RangeReader(
-                _lazily("ObjectBytes")(self._store, self._service, inside, info["size"], tail).read
-            )
+            return RangeReader(found.read)
 
         def _info_when_opened(self, path: str) -> Mapping[str, Any]:
             found = self._opened.get(path)

@@ -10,7 +10,9 @@ files stayed the same.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +33,8 @@ from deltaarrow.statistics import Asked, read_statistics
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
 _PARTITION_VALUES = "partitionValues"
+_REQUESTS = 8
+"""Row groups of a remote checkpoint that are read at the same time."""
 
 
 class UnreadableRowsError(Exception):
@@ -85,9 +89,9 @@ class CheckpointRows:
         store = self._state.store
 
         def read() -> list[Footer]:
-            filesystem, found = store.arrow_filesystem(), []
+            found = []
             for name in self._files.names:
-                with filesystem.open_input_file(store.arrow_path(name)) as source:
+                with self._filesystem.open_input_file(store.arrow_path(name)) as source:
                     found.append(read_footer(source))
             return found
 
@@ -97,6 +101,10 @@ class CheckpointRows:
             )
         except (ValueError, OSError) as error:
             raise UnreadableRowsError(str(error)) from error
+
+    @cached_property
+    def _filesystem(self) -> Any:
+        return self._state.store.arrow_filesystem()
 
     @cached_property
     def _counts(self) -> list[int]:
@@ -147,13 +155,26 @@ class CheckpointRows:
         leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
         # Parquet stores the texts as dictionary codes, which are read in a third of the time of the texts.
         texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
-        path, filesystem = store.arrow_path(self._files.names[number]), store.arrow_filesystem()
-        with pq.ParquetFile(path, filesystem=filesystem, metadata=metadata, read_dictionary=texts) as file:
-            for group in range(metadata.num_row_groups):
-                # One row group at a time: a batch across row groups would have two dictionaries.
-                columns = [f"add.{_PARTITION_VALUES}"]
+        path, filesystem = store.arrow_path(self._files.names[number]), self._filesystem
+
+        def read(group: int) -> Iterator[pa.StructArray]:
+            # One row group at a time: a batch across row groups would have two dictionaries.
+            columns = [f"add.{_PARTITION_VALUES}"]
+            with pq.ParquetFile(
+                path, filesystem=filesystem, metadata=metadata, read_dictionary=texts
+            ) as file:
                 for batch in file.iter_batches(at_once, [group], columns, use_threads=False):
                     yield batch.column("add")
+
+        groups = range(metadata.num_row_groups)
+        if store.is_local or len(groups) < 2:
+            for group in groups:
+                yield from read(group)
+            return
+        # Each row group is a request, whose answer takes longer than to read it.
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            for found in pool.map(lambda group: list(read(group)), groups):
+                yield from found
 
     def read_statistics(self, asked: Sequence[Asked], rows: np.ndarray | None) -> dict[Asked, pa.Array]:
         """Read the requested statistics of `rows`, or of all rows."""

@@ -1,22 +1,17 @@
 """Files of a store for pyarrow, opened and read with few requests."""
 
-import collections
 import errno
 import functools
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.runtime.fork_safety import Lock
-from deltaarrow.storage.object_bytes import ObjectBytes
+from deltaarrow.storage.object_bytes import ObjectBytes, OpenedObjects, is_written_once
 
 if TYPE_CHECKING:
     from deltaarrow.storage.fsspec_store import FsspecStore
 
 __all__ = ["arrow_handler"]
-
-_REMEMBERED = 64
-"""Files whose size, and bytes where it is small, are kept for the next time that a reader opens them."""
 
 
 def arrow_handler(store: "FsspecStore") -> Any:
@@ -37,8 +32,7 @@ def _handler_class() -> Any:
 
         def __init__(self, store: "FsspecStore") -> None:
             self._store = store
-            self._opened: collections.OrderedDict[str, ObjectBytes] = collections.OrderedDict()
-            self._lock = Lock()
+            self._of_scan = OpenedObjects(store, store.service)
 
         @property
         def fs(self) -> Any:
@@ -57,26 +51,15 @@ def _handler_class() -> Any:
         def open_input_file(self, path: str) -> Any:
             store = self._store
             if store.service.reads_ranges:
-                return PythonFile(_RangeFile(self._bytes(path)), mode="r")
+                return PythonFile(_RangeFile(self._object(path)), mode="r")
             with store.reaching():
                 # fsspec's isfile is also False for a place that cannot be reached.
                 _ensure_file(store.service.info(self.fs, path), path)
                 return PythonFile(_ReadFile(store, self.fs.open(path, mode="rb")), mode="r")
 
-        def _bytes(self, path: str) -> ObjectBytes:
-            with self._lock:
-                found = self._opened.get(path)
-            if found is None:
-                store = self._store
-                with store.reaching():
-                    info, tail = store.service.info_and_tail(self.fs, path)
-                _ensure_file(info, path)
-                found = ObjectBytes(store, store.service, path, info["size"], tail)
-                with self._lock:
-                    self._opened[path] = found
-                    if len(self._opened) > _REMEMBERED:
-                        self._opened.popitem(last=False)
-            return found
+        def _object(self, path: str) -> ObjectBytes:
+            opened = self._store.opened_objects if is_written_once(path) else self._of_scan
+            return opened.open(path)
 
     return StoreHandler
 

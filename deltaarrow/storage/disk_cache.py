@@ -24,6 +24,8 @@ from typing import Any, cast
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.storage.fsspec_options import CACHE_BYTES, CACHE_FOLDER, CACHE_OPTIONS
+from deltaarrow.storage.fsspec_store import modified_ms
+from deltaarrow.storage.object_bytes import is_written_once
 from deltaarrow.storage.option_table import as_count
 from deltaarrow.storage.service import Service
 
@@ -32,7 +34,6 @@ __all__ = ["BLOCK_BYTES", "DiskCache", "cached"]
 BLOCK_BYTES = 256 << 10
 
 _DEFAULT_LIMIT = 10 << 30
-_UNIQUE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[^/]*$", re.ASCII | re.I)
 _CHECKSUM_BYTES = 4
 _KEPT_SHARE = 0.9
 """Of the limit, what is left after blocks were deleted."""
@@ -41,7 +42,7 @@ _LOOKS_PER_LIMIT = 16
 _FRESH_SECONDS = 60
 """Blocks that were used so lately are not marked as used again."""
 _TEMPORARY = ".tmp"
-_SIZE, _TAIL = "size", "tail"
+_INFO, _TAIL = "info", "tail"
 _SERVER = re.compile("endpoint|account_name|base_url", re.IGNORECASE)
 """Options that say which server has a path, and hold no secret."""
 
@@ -143,20 +144,20 @@ class _CachedService:
         return getattr(self._service, name)
 
     def info_and_tail(self, filesystem: Any, path: str) -> tuple[Mapping[str, Any], bytes]:
-        if not _UNIQUE.search(path):
+        if not is_written_once(path):
             return self._service.info_and_tail(filesystem, path)
         key = self._key(path)
-        size, tail = self._cache.get(key, _SIZE), self._cache.get(key, _TAIL)
-        if size is not None and tail is not None:
-            return {"name": path, "type": "file", "size": int(size)}, tail
+        known, tail = self._cache.get(key, _INFO), self._cache.get(key, _TAIL)
+        if known is not None and tail is not None:
+            return json.loads(known), tail
         info, tail = self._service.info_and_tail(filesystem, path)
         if info["type"] == "file":
-            self._cache.put(key, _SIZE, b"%d" % info["size"])
+            self._keep_info(key, info)
             self._cache.put(key, _TAIL, tail)
         return info, tail
 
     def read_range(self, filesystem: Any, path: str, offset: int, length: int) -> bytes:
-        if not _UNIQUE.search(path):
+        if not is_written_once(path):
             return self._service.read_range(filesystem, path, offset, length)
         key = self._key(path)
         first, last = offset // BLOCK_BYTES, (offset + length - 1) // BLOCK_BYTES
@@ -182,11 +183,19 @@ class _CachedService:
     def _ends(self, filesystem: Any, path: str, place: int) -> bool:
         """Whether the file ends at a place."""
         key = self._key(path)
-        size = self._cache.get(key, _SIZE)
-        if size is None:
-            size = b"%d" % self._service.info(filesystem, path)["size"]
-            self._cache.put(key, _SIZE, size)
-        return int(size) == place
+        known = self._cache.get(key, _INFO)
+        if known is None:
+            known = self._keep_info(key, self._service.info(filesystem, path))
+        return bool(json.loads(known)["size"] == place)
+
+    def _keep_info(self, key: str, info: Mapping[str, Any]) -> bytes:
+        milliseconds = modified_ms(info)
+        known = {"name": info["name"], "type": info["type"], "size": info["size"]}
+        if milliseconds is not None:
+            known["mtime"] = milliseconds / 1000
+        data = json.dumps(known).encode()
+        self._cache.put(key, _INFO, data)
+        return data
 
     def _key(self, path: str) -> str:
         return f"{self._place}\n{path}"

@@ -24,6 +24,7 @@ from deltaarrow.storage.gcs import GcsService
 from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.io_stats import counted, tally_of
 from deltaarrow.storage.memory import MemoryService
+from deltaarrow.storage.object_bytes import OpenedObjects
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import S3Service
 from deltaarrow.storage.service import Service, authority_of
@@ -78,6 +79,8 @@ class FsspecStore:
         self.protocol = self.uri.partition("://")[0]
         self._opened = self._open()
         self._tally = tally_of(self.service, self.arrow_path(""))
+        self.opened_objects = OpenedObjects(self, self.service)
+        """Objects that are written once."""
 
     def __repr__(self) -> str:
         return f"FsspecStore({redacted(self.uri)!r})"  # no options: they hold secrets

@@ -1,17 +1,41 @@
-"""The bytes of an object of a store, with few requests."""
+"""The bytes of objects of a store, with few requests."""
 
-from typing import TYPE_CHECKING
+import collections
+import errno
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import StorageError
+from deltaarrow.runtime.fork_safety import Lock
 
 if TYPE_CHECKING:
     from deltaarrow.storage.service import Service
     from deltaarrow.storage.store import Store
 
-__all__ = ["ObjectBytes"]
+__all__ = ["ObjectBytes", "OpenedObjects", "is_written_once"]
 
 _WHOLE_BYTES = 256 << 10
 """The size up to which an object is read whole: a further request takes longer than these bytes."""
+
+
+_REMEMBERED = 64
+"""Objects whose size, and bytes where it is small, are kept for the next time that a reader opens them."""
+
+_UUID_AT_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*$", re.ASCII | re.IGNORECASE)
+
+
+def is_written_once(path: str) -> bool:
+    """Whether nobody writes a file of this name twice: it holds a UUID.
+
+    Data files, deletion vectors and parts of checkpoints have such names. Commits do not, because a table may
+    be made anew at its place, and neither do checkpoints that a writer may replace.
+
+    >>> is_written_once("t/part-0-2e7a32b6-8cbb-4ba4-a1be-a6ac8eac6f1d.parquet"), is_written_once("t/0.json")
+    (True, False)
+    """
+    return _UUID_AT_END.search(path) is not None
 
 
 class ObjectBytes:
@@ -21,13 +45,19 @@ class ObjectBytes:
         store: gives the file system at each request, because a forked child has its own.
         service: the requests of the store.
         path: the object, inside the file system.
-        size: in bytes.
+        info: fsspec's details of it.
         tail: last bytes of the object, which need no request.
+
+    Attributes:
+        info: as given.
+        size: in bytes.
     """
 
-    def __init__(self, store: "Store", service: "Service", path: str, size: int, tail: bytes) -> None:
-        self._store, self._service, self._path, self.size = store, service, path, size
-        self._tail = tail
+    def __init__(
+        self, store: "Store", service: "Service", path: str, info: Mapping[str, Any], tail: bytes
+    ) -> None:
+        self._store, self._service, self._path = store, service, path
+        self.info, self.size, self._tail = info, int(info["size"]), tail
 
     def read(self, begin: int, end: int | None) -> bytes:
         """Return the bytes from `begin` to `end`, or to the end of the object.
@@ -51,3 +81,31 @@ class ObjectBytes:
         if len(data) != end - begin:
             raise StorageError(f"{self._path} has fewer bytes than its size says ({self.size})")
         return data
+
+
+class OpenedObjects:
+    """The objects that were opened lately, which need no question to be opened again. Works in threads.
+
+    `store` and `service` as of `ObjectBytes`.
+    """
+
+    def __init__(self, store: "Store", service: "Service") -> None:
+        self._store, self._service = store, service
+        self._opened: collections.OrderedDict[str, ObjectBytes] = collections.OrderedDict()
+        self._lock = Lock()
+
+    def open(self, path: str) -> ObjectBytes:
+        """Return an object; `FileNotFoundError` if there is none."""
+        with self._lock:
+            found = self._opened.get(path)
+        if found is None:
+            with self._store.reaching():
+                info, tail = self._service.info_and_tail(self._store.fsspec_filesystem(), path)
+            if info["type"] != "file":
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            found = ObjectBytes(self._store, self._service, path, info, tail)
+            with self._lock:
+                self._opened[path] = found
+                if len(self._opened) > _REMEMBERED:
+                    self._opened.popitem(last=False)
+        return found

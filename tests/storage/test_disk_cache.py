@@ -45,7 +45,7 @@ def test_ranges_are_those_of_the_file(cache, tmp_path) -> None:
             assert store.read_range(NAME, offset, length) == data[offset : offset + length]
         assert store.read_range(NAME, len(data) + 7, 5) == b""
         assert store.read_range(NAME, 4 * BLOCK_BYTES + 7, 5) == b""
-    assert len(blocks(cache)) == 5, "four blocks and the size"
+    assert len(blocks(cache)) == 5, "four blocks and the details"
 
 
 def test_a_second_reader_makes_no_request_for_data(cache, s3_options) -> None:
@@ -66,6 +66,7 @@ def test_a_second_reader_makes_no_request_for_data(cache, s3_options) -> None:
     after = again.io_stats()
     log = open_store(uri, s3_options)
     log_bytes = sum(len(log.read(each.name)) for each in log.list_from("_delta_log"))
+    assert after.heads == before.heads, "nothing is asked about a file that is kept"
     assert after.received_bytes - before.received_bytes <= 3 * log_bytes, "only the log is read again"
     assert not any("secret" in path.read_bytes().decode("latin-1") for path in blocks(cache))
 
