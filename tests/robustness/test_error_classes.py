@@ -213,7 +213,9 @@ def breaking_server(options):
 
 
 @pytest.fixture
-def breaking_options(s3_options):
+def breaking_options(s3_options, monkeypatch):
+    # The client pauses before each further try, for up to a second.
+    monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
     with breaking_server(s3_options) as options:
         yield options
 

@@ -109,6 +109,7 @@ class CloudServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # it holds a body back for 40 ms
     server_objects: CloudServer
 
     def log_message(self, *arguments: object) -> None:

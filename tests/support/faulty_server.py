@@ -42,6 +42,7 @@ class FaultyServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # it holds a body back for 40 ms
 
             def _pass_on(self) -> None:
                 owner._handle(self)
