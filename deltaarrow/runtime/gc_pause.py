@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 __all__ = ["gc_paused", "importing"]
 
+_is_left_alone = False
+"""Whether the program was seen to freeze objects."""
+
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
@@ -31,10 +34,14 @@ def importing() -> Iterator[None]:
 
     They stay until the process ends, but the next scans of young objects would visit each of them.
     """
+    global _is_left_alone
     known = len(sys.modules)
     with gc_paused():
         yield
-        # Objects that are thawed are old ones. What the program itself has frozen stays frozen.
-        if len(sys.modules) > known and not gc.get_freeze_count():
+        if len(sys.modules) == known or _is_left_alone:
+            return
+        # What the program itself has frozen stays frozen. To count it visits each object, so once is enough.
+        _is_left_alone = gc.get_freeze_count() > 0
+        if not _is_left_alone:
             gc.freeze()
-            gc.unfreeze()
+            gc.unfreeze()  # objects that are thawed are old ones

@@ -19,6 +19,7 @@ import threading
 import duckdb
 import pyarrow as pa
 import pytest
+import s3fs
 
 import deltaarrow as da
 from deltaarrow.engines.duckdb import query

@@ -47,15 +47,6 @@ USES = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def unfrozen():
-    """Nothing stays frozen that these tests have made."""
-    yield
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
-
-
 def held():
     """How many there are of the objects since `gc.freeze`."""
     return sum(isinstance(each, LogState | LiveFiles) for each in gc.get_objects())

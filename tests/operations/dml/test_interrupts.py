@@ -76,8 +76,12 @@ def seen(path) -> dict[int, int]:
     return {row["id"]: row["seen"] for row in found}
 
 
-def runs(table, tmp_path, monkeypatch, statement, error, **options):
-    """Run the statement on copies of the table, failing a call later each time, until none fails."""
+STEPS = pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+"""How many calls of the system later the next run fails."""
+
+
+def runs(table, tmp_path, monkeypatch, statement, error, step, **options):
+    """Run the statement on copies of the table, failing some calls later each time, until none fails."""
     number = 0
     while True:
         path = str(shutil.copytree(table, tmp_path / f"copy{number}"))
@@ -90,15 +94,16 @@ def runs(table, tmp_path, monkeypatch, statement, error, **options):
         shutil.rmtree(path)
         if calls.left >= 0:
             return
-        number += 1
+        number += step
 
 
+@STEPS
 @STATEMENTS
 def test_a_process_killed_before_any_call_of_the_system_leaves_the_old_version_or_the_new(
-    table, tmp_path, monkeypatch, statement
+    table, tmp_path, monkeypatch, statement, step
 ):
     outcomes = []
-    for path, is_made in runs(table, tmp_path, monkeypatch, statement, Killed(), is_last=True):
+    for path, is_made in runs(table, tmp_path, monkeypatch, statement, Killed(), step, is_last=True):
         outcomes.append(is_made)
         assert seen(path) == (NEW[statement] if is_made else OLD)
         if len(outcomes) % 3:
@@ -133,11 +138,12 @@ def test_a_process_killed_at_any_moment_leaves_a_version(table):
         assert current.verify(deep=True).ok
 
 
+@STEPS
 @STATEMENTS
-def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(table, tmp_path, monkeypatch, statement):
+def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(table, tmp_path, monkeypatch, statement, step):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     outcomes = set()
-    for path, is_made in runs(table, tmp_path, monkeypatch, statement, full, is_last=False):
+    for path, is_made in runs(table, tmp_path, monkeypatch, statement, full, step, is_last=False):
         outcomes.add(is_made)
         assert seen(path) == (NEW[statement] if is_made else OLD)
         assert files_on_disk(path) == files_of_log(DeltaTable(path))
@@ -163,10 +169,11 @@ class Interrupter:
         return self.line
 
 
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("table", ["vectors"], indirect=True)
-def test_an_interrupt_at_any_line_after_the_commit_is_made_deletes_nothing(table, tmp_path):
+def test_an_interrupt_at_any_line_after_the_commit_is_made_deletes_nothing(table, tmp_path, step):
     before = sys.gettrace()
-    for number in itertools.count():
+    for number in itertools.count(0, step):
         path = str(shutil.copytree(table, tmp_path / f"copy{number}"))
         handle, tracer = DeltaTable(path), Interrupter(number, f"{path}/_delta_log/{3:020d}.json")
         sys.settrace(tracer)

@@ -79,8 +79,12 @@ def rows(path: str) -> list[tuple[int, ...]]:
     return sorted(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
 
-def runs(table: DeltaTable, monkeypatch, act, error, **options) -> Iterator[tuple[str, int]]:
-    """Run on copies of the table, failing a call later each time; yield each copy and its new commits."""
+STEPS = pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+"""How many calls of the system later the next run fails."""
+
+
+def runs(table: DeltaTable, monkeypatch, act, error, step: int, **options) -> Iterator[tuple[str, int]]:
+    """Run on copies of the table, failing some calls later each time; yield each copy and its new commits."""
     number = 0
     while True:
         path = str(shutil.copytree(table.table_uri, f"{table.table_uri}-{number}"))
@@ -93,14 +97,15 @@ def runs(table: DeltaTable, monkeypatch, act, error, **options) -> Iterator[tupl
         shutil.rmtree(path)
         if calls.left >= 0:
             return
-        number += 1
+        number += step
 
 
+@STEPS
 @works(IN_ORDER, ANEW, *OTHERS)
-def test_whoever_is_killed_leaves_the_rows_and_the_next_one_goes_on(tmp_path, monkeypatch, work):
+def test_whoever_is_killed_leaves_the_rows_and_the_next_one_goes_on(tmp_path, monkeypatch, work, step):
     table = made(tmp_path / "t", work.layout)
     wanted, outcomes = rows(table.table_uri), []
-    for path, commits in runs(table, monkeypatch, work.run, Killed(), is_last=True):
+    for path, commits in runs(table, monkeypatch, work.run, Killed(), step, is_last=True):
         outcomes.append(commits)
         assert rows(path) == wanted
         if len(outcomes) % 6:
@@ -121,19 +126,21 @@ def test_whoever_is_killed_leaves_the_rows_and_the_next_one_goes_on(tmp_path, mo
     assert (outcomes[0], outcomes[-1]) == (0, work.commits) and set(outcomes) == {*range(work.commits + 1)}
 
 
+@STEPS
 @works(IN_ORDER, ANEW)
-def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(tmp_path, monkeypatch, work):
+def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(tmp_path, monkeypatch, work, step):
     table = made(tmp_path / "t", work.layout)
     wanted, outcomes = rows(table.table_uri), set()
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    for path, commits in runs(table, monkeypatch, work.run, full, is_last=False):
+    for path, commits in runs(table, monkeypatch, work.run, full, step, is_last=False):
         outcomes.add(commits)
         assert rows(path) == wanted
         assert files_on_disk(path) == files_of_log(DeltaTable(path))
     assert outcomes == {*range(work.commits + 1)}
 
 
-def test_whoever_is_killed_while_it_carries_deletions_over_shows_no_row_again(tmp_path, monkeypatch):
+@STEPS
+def test_whoever_is_killed_while_it_carries_deletions_over_shows_no_row_again(tmp_path, monkeypatch, step):
     """Others delete rows between the reading of the rows and the commit."""
     table = made(tmp_path / "t", {})
     kept = [row for row in rows(table.table_uri) if row[0] not in (5, 26)]
@@ -151,7 +158,7 @@ def test_whoever_is_killed_while_it_carries_deletions_over_shows_no_row_again(tm
         compaction.run(delete)
 
     real = {name: getattr(os, name) for name in (*Calls.ADDING, "unlink")}
-    for path, commits in runs(table, monkeypatch, act, Killed(), is_last=True):
+    for path, commits in runs(table, monkeypatch, act, Killed(), step, is_last=True):
         outcomes.append(commits)
         assert rows(path) == (kept if commits else rows(table.table_uri))
         if len(outcomes) % 6:
