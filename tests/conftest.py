@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
+from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+from tests.support.examples import examples
 from tests.support.spark import spark
 
 __all__ = ["spark"]
@@ -26,6 +28,9 @@ sys.dont_write_bytecode = False
 _IN_MEMORY, _BYTES_NEEDED = "/dev/shm", 4 << 30
 if os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _BYTES_NEEDED:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _IN_MEMORY)
+
+settings.register_profile("everyday", settings.default, max_examples=examples(30))
+settings.load_profile("everyday")
 
 ALLOWED_SKIPS = ("corpus absent",)
 """Reasons (their beginnings) that a skip may have where the environment variable CI is set."""

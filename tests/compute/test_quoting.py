@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.errors import StorageError
+from tests.support.examples import examples
 
 _texts = st.one_of(
     st.text(),
@@ -33,7 +34,7 @@ def test_an_identifier_is_its_name(connection, name: str) -> None:
     assert connection.fetchall() == [(1,)]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(17))
 @given(st.text(st.sampled_from("ab*?[]!-^{}'\\, "), min_size=1, max_size=8))
 def test_a_file_is_itself_and_no_pattern(connection, tmp_path_factory, name: str) -> None:
     folder = tmp_path_factory.mktemp("glob")

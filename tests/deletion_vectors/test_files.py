@@ -18,6 +18,7 @@ from deltaarrow.deletion_vectors import (
 )
 from deltaarrow.errors import CorruptDeletionVectorError
 from deltaarrow.storage import LocalStore, open_store
+from tests.support.examples import examples
 
 ROWS = [3, 4, 7, 11, 18, 29]
 PAYLOAD = encode_bitmap(BitMap64(ROWS))
@@ -94,7 +95,9 @@ vectors = st.lists(st.sets(st.integers(0, 100_000), min_size=1, max_size=50), ma
 
 
 @given(vectors)
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=examples(17), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_what_is_written_is_read_again(tmp_path, wanted):
     store = open_store(tmp_path)
     written = write_deletion_vectors(store, [BitMap64(rows) for rows in wanted])

@@ -8,6 +8,7 @@ from pyroaring import BitMap64
 from deltaarrow.deletion_vectors import DeletedRows
 from deltaarrow.errors import CorruptDeletionVectorError
 from tests.support.duckdb_session import duckdb_session
+from tests.support.examples import examples
 
 rows = st.one_of(
     st.sets(st.integers(0, 400), max_size=100),
@@ -43,7 +44,7 @@ def test_positions_outlive_the_bitmap():
 
 
 @given(st.sets(st.integers(0, 60)), st.integers(0, 20))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(14))
 def test_duckdb_reads_the_bits_in_the_order_of_the_rows(deleted, more):
     num_rows = max(deleted, default=0) + 1 + more
     blob = DeletedRows(BitMap64(deleted)).bit_blob(num_rows)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema(
@@ -114,7 +115,7 @@ def as_texts(table: pa.Table) -> list[str]:
     return sorted(map(repr, table.to_pylist()))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 @given(condition=conditions, batch_size=st.sampled_from([1, 4, 131_072]), columns=st.booleans())
 def test_rows_are_those_of_the_same_filter_in_memory(dataset, condition, batch_size, columns):
     check_filter(dataset, condition, batch_size, columns)

@@ -77,7 +77,7 @@ def _answer(con: Any, query: str) -> list[str] | str:
 SPELLINGS = ["{table}", "lake.{table}", "delta.'{folder}/{table}'"]
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(query=queries(), spelling=st.integers(0, 2))
 def test_random_queries_return_what_they_do_in_memory(connections, folder, query, spelling):
     ours, wanted = connections

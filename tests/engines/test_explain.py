@@ -190,7 +190,7 @@ def test_mapped_columns(engine, tmp_path):
     assert sum(part.skipped_files > 0 for part in found.parts) == 2
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize("name", READERS)
 def test_the_remaining_files_are_those_of_the_scan(path, name, data):

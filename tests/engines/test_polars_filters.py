@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 from deltaarrow.engines.polars import scan_delta
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 DAYS = st.dates(datetime.date(2026, 1, 1), datetime.date(2026, 1, 9))
@@ -106,7 +107,7 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(FILES, st.lists(CONDITIONS, min_size=1, max_size=5))
 def test_filters_of_every_kind(files, conditions):
     check_filters(files, conditions)

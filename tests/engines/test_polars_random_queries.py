@@ -152,7 +152,7 @@ def as_texts(frame: pl.DataFrame) -> list[str]:
     return sorted(map(repr, frame.rows()))
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data(), engine=st.sampled_from(["in-memory", "streaming"]), copied=st.booleans())
 @pytest.mark.parametrize("kind", ["plain", "asked"])
 def test_rows_are_those_of_the_same_query_in_memory(scans, kind, data, engine, copied):

@@ -111,7 +111,7 @@ def as_texts(values: list[Any]) -> list[str]:
 
 
 @pytest.mark.feature("columnMapping")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(table=tables())
 def test_every_engine_shows_the_members_that_are_there(table):
     mode, files = table
@@ -130,7 +130,7 @@ def member(value: Any, path: str) -> Any:
     return value
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(table=tables())
 def test_duckdb_takes_structs_apart(table):
     mode, files = table

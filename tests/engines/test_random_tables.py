@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.engines import ENGINES, open_snapshot
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("x", pa.int32()), ("late", pa.string()), ("p", pa.int32())])
@@ -65,7 +66,7 @@ def _write(folder, files):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(files=st.lists(data_files(), max_size=5), condition=CONDITIONS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(9), deadline=None)
 def test_rows_are_those_of_the_model(engine, files, condition):
     where, holds = condition
     with tempfile.TemporaryDirectory() as folder:

@@ -24,6 +24,7 @@ from deltaarrow.expressions import (
     is_exact,
     to_arrow,
 )
+from tests.support.examples import examples
 
 NAN = math.nan
 ROWS = (
@@ -105,7 +106,7 @@ trees = st.recursive(
 
 
 @given(trees)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100))
 def test_round_trip_keeps_the_same_rows(expression):
     tree = from_arrow(expression)
     assert is_exact(tree)

@@ -22,7 +22,9 @@ def features_marked(tree: ast.AST) -> set[str]:
     return {
         node.args[0].value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.feature"
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") == "feature"
+        and ast.unparse(node.func) == "pytest.mark.feature"
     }
 
 
@@ -31,7 +33,10 @@ def marked_tests() -> dict[str, set[str]]:
     """Feature -> the tests whose marker, or that of their module, names it."""
     found: dict[str, set[str]] = {}
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
-        module = ast.parse(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if "mark.feature" not in text:
+            continue
+        module = ast.parse(text)
         of_all = set()
         for node in module.body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":

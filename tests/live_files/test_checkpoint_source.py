@@ -143,7 +143,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=examples(8))
+@settings(deadline=None, max_examples=examples(4))
 @given(
     texts=st.lists(TEXTS, min_size=1, max_size=9),
     conditions=st.lists(st.sampled_from(CONDITIONS), max_size=5),
@@ -288,7 +288,7 @@ def rows(optional):
     )
 
 
-@settings(deadline=None, max_examples=examples(8))
+@settings(deadline=None, max_examples=examples(4))
 @given(
     values=st.one_of(rows(optional=False), rows(optional=True)),
     conditions=st.lists(ON_PARTITIONS, max_size=4),

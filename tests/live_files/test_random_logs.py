@@ -20,6 +20,7 @@ from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.statistics import matching_rows, parse_statistics
 from tests.support.engines import open_snapshot
+from tests.support.examples import examples
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates
 from tests.support.tables import TableBuilder
 
@@ -111,7 +112,7 @@ def conditions_on(random, paths):
     return [bind(each, SCHEMA) for each in asked]
 
 
-@settings(deadline=None, max_examples=4)
+@settings(deadline=None, max_examples=examples(3))
 @given(st.integers())
 def test_no_file_with_a_matching_row_is_left_out(seed):
     check_files_for_rows(seed)

@@ -14,6 +14,7 @@ from deltaarrow.log.checkpoint_rows import CheckpointSizes
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("p", pa.int32())])
@@ -259,7 +260,7 @@ EXAMPLES = given(
 )
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(5))
 @EXAMPLES
 def test_the_state_is_the_same_with_checkpoints_as_without(tmp_path_factory, steps, limits):
     check_state(tmp_path_factory, steps, limits)

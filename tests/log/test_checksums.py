@@ -9,6 +9,7 @@ from deltaarrow.actions import FileActionKey
 from deltaarrow.log import read_version_checksum
 from deltaarrow.log.checksums import FileSizeHistogram, parse_version_checksum
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 
 
 def histogram(boundaries, counts, totals):
@@ -116,13 +117,13 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(67), deadline=None)
 @given(key=st.sampled_from(sorted(FULL)), value=JSON)
 def test_no_value_of_a_key_is_an_error(key, value):
     parse(FULL | {key: value})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(34), deadline=None)
 @given(place=st.integers(0, 800), byte=st.integers(0, 255))
 def test_no_byte_is_an_error(place, byte):
     text = bytearray(json.dumps(FULL).encode())

@@ -9,6 +9,7 @@ from deltaarrow.log import clean_up_log, list_segment, replay, write_checkpoint
 from deltaarrow.log.cleanup import DAY_MS
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -185,7 +186,7 @@ def _readable(path):
     return found
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(5))
 @given(logs())
 def test_whatever_is_as_new_as_the_kept_checkpoint_reads_as_before(tmp_path_factory, log):
     check_cleanup(tmp_path_factory, log)

@@ -9,6 +9,7 @@ from deltaarrow.log import compact_logs, list_segment, replay
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.names import LogFileKind
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -100,7 +101,7 @@ STEPS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 @given(STEPS, st.data())
 def test_the_state_is_the_same_with_the_compaction_as_without(tmp_path_factory, steps, data):
     folder = tmp_path_factory.mktemp("t")

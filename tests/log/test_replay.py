@@ -6,6 +6,7 @@ from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import list_segment, replay
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -183,7 +184,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(14), deadline=None)
 @given(commits=ACTIONS, kind=st.sampled_from(CHECKPOINTS), at=st.integers(0, 7), compact=st.booleans())
 def test_replay_equals_the_obvious_model(tmp_path_factory, commits, kind, at, compact):
     table = TableBuilder(tmp_path_factory.mktemp("t")).protocol().metadata(SCHEMA).commit()

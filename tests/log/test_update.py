@@ -12,6 +12,7 @@ from deltaarrow.errors import CorruptLogError, TableNotFoundError
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -194,7 +195,7 @@ def take(table: TableBuilder, step: object) -> None:
             table.commit(actions)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(14), deadline=None)
 @given(steps=STEPS, longest=st.integers(0, 6))
 def test_an_updated_snapshot_equals_one_loaded_anew(tmp_path_factory, steps, longest):
     table = TableBuilder(tmp_path_factory.mktemp("t")).protocol().metadata(SCHEMA).commit()

@@ -25,6 +25,7 @@ from deltaarrow.errors import (
     StorageError,
 )
 from tests.support.commits import commit
+from tests.support.examples import examples
 from tests.support.system_calls import Calls, Killed
 from tests.support.tables import TableBuilder
 
@@ -97,7 +98,7 @@ def forget(table):
     table.update_incremental()
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(3), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     rows=st.lists(
         st.fixed_dictionaries({name: st.none() | value for name, value in VALUES.items()}), max_size=5

@@ -17,6 +17,7 @@ from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import Field, Schema
 from deltaarrow.variant import to_json
 from tests.support.commits import commit
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 pytestmark = pytest.mark.feature("changeDataFeed")
@@ -274,7 +275,7 @@ EXAMPLES = given(
 )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @EXAMPLES
 def test_the_feed_of_a_version_is_what_sets_it_apart_from_the_one_before(
     tmp_path_factory, files, rows, conditions, partition_by, properties

@@ -10,6 +10,7 @@ import deltaarrow as da
 from deltaarrow import ColumnChange
 from deltaarrow.schema import Position, add_fields, move_field, without_column_ids
 from tests.operations.test_altering_columns import MAPPED, refused, told
+from tests.support.examples import examples
 
 WIDENING = {"delta.enableTypeWidening": "true"}
 SCHEMA = pa.schema(
@@ -379,7 +380,7 @@ MOVES = st.lists(
 
 
 @given(MOVES)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 def test_moves_give_the_order_of_a_list(moves):
     """A list of names moved by the same steps has the order of the schema, at both levels."""
     inner = da.StructType([da.Field(name, "integer") for name in NAMES])

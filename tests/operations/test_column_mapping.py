@@ -16,6 +16,7 @@ from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, Schema
 from deltaarrow.schema import ArrayType, Field, MapType, StructType, conform, merge_schemas
 from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from tests.support.engines import ENGINES, open_snapshot
+from tests.support.examples import examples
 from tests.support.rows import assert_same_rows
 from tests.support.schemas import pairs, sample_rows
 from tests.support.tables import TableBuilder
@@ -282,7 +283,7 @@ def test_a_table_whose_columns_cannot_be_told_apart_is_not_written_to(tmp_path, 
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(4), suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.sampled_from(MODES))
 def test_any_schema_and_what_is_merged_into_it_comes_back(pair, mode):
     old, data = pair

@@ -30,6 +30,7 @@ from deltaarrow.operations.drop_feature import FeatureDrop, Work
 from deltaarrow.operations.drop_feature.cleaning import CLEANINGS
 from deltaarrow.operations.optimize import RewritingOptions
 from deltaarrow.transaction import OptimisticTransaction
+from tests.support.examples import examples
 from tests.support.many_features import changed_table
 from tests.support.rows import assert_same_rows
 from tests.support.system_calls import Calls, Killed
@@ -522,7 +523,7 @@ def histories_with(tmp_path_factory, features: set[str], statements: list[str], 
     shutil.rmtree(path)
 
 
-@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sets(st.sampled_from(list(PROPERTIES)), min_size=1, max_size=2),
     STATEMENTS,

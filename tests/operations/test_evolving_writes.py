@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.schema import Schema, conform, merge_schemas
+from tests.support.examples import examples
 from tests.support.rows import READERS, assert_same_rows
 from tests.support.schemas import pairs, sample_rows
 from tests.support.tables import TableBuilder
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(9), suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.booleans())
 def test_every_reader_reads_old_files_through_the_merged_schema(pair, widen):
     old, data = pair

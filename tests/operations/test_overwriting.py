@@ -125,7 +125,7 @@ def test_an_overwrite_of_a_condition_conflicts_with_what_it_should_have_read(tmp
     assert rows(tmp_path) == [(1, "a"), (3, "a"), (9, "b")]
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(
     before=st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["a", "b", None])), max_size=12),
     cut=st.integers(0, 9),

@@ -28,6 +28,7 @@ from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.commits import commit
+from tests.support.examples import examples
 from tests.support.stores import raw_s3, s3_options  # noqa: F401  a fixture
 from tests.support.system_calls import Calls, Killed
 from tests.support.tables import TableBuilder
@@ -512,7 +513,7 @@ def check(policy: str, steps: list) -> None:
 POLICIES = st.sampled_from(["classic", "v2"])
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(POLICIES, st.lists(STEPS, min_size=3, max_size=8))
 def test_a_restore_to_any_version_gives_its_rows(policy, steps):
     check(policy, [*steps, ("restore", 5)])

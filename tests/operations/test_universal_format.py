@@ -28,6 +28,7 @@ from deltaarrow.iceberg import MetadataLimits, write_iceberg_metadata
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.storage.local import LocalStore
+from tests.support.examples import examples
 from tests.support.iceberg import iceberg_rows, iceberg_table
 from tests.support.rows import assert_same_rows
 
@@ -712,7 +713,7 @@ STEPS = st.sampled_from(
 )
 
 
-@settings(max_examples=5, deadline=None, derandomize=True)
+@settings(max_examples=examples(4), deadline=None, derandomize=True)
 @given(st.lists(STEPS, min_size=1, max_size=6))
 def test_histories(tmp_path_factory, steps):
     check_history(tmp_path_factory.mktemp("t"), steps)

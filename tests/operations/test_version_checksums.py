@@ -142,7 +142,7 @@ EVENTS = [
 
 
 @settings(
-    max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.sampled_from(EVENTS), min_size=3, max_size=9), st.sampled_from(["1", "3", "100"]))
 def test_every_checksum_equals_a_full_count(tmp_path_factory, events, interval):

@@ -18,6 +18,7 @@ from deltaarrow.partitions import (
     render_partition_value,
 )
 from deltaarrow.schema import PrimitiveType, to_arrow_type
+from tests.support.examples import examples
 
 
 def integers(bits):
@@ -94,7 +95,7 @@ def con():
 
 
 @given(typed=TYPED)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 def test_literals_are_the_value_in_the_type(con, typed):
     data_type, values = typed
     literals = [partition_literal_sql(value, data_type) for value in values]

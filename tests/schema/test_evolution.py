@@ -18,6 +18,7 @@ from deltaarrow.schema import (
     keeps_types,
     merge_schemas,
 )
+from tests.support.examples import examples
 from tests.support.schemas import pairs, sample_rows
 
 
@@ -194,7 +195,7 @@ def test_keeps_types():
     assert not keeps_types(old, schema(a="long", s=struct(y="long")))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50))
 @given(pairs(), st.booleans())
 def test_merging_again_changes_nothing_and_what_was_there_stays(pair, widen):
     table, data = pair
@@ -214,7 +215,7 @@ def test_merging_again_changes_nothing_and_what_was_there_stays(pair, widen):
         assert "delta.typeChanges" not in found.to_json()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50))
 @given(pairs(), st.booleans())
 def test_data_conforms_after_merging_without_losing_anything(pair, widen):
     table, data = pair

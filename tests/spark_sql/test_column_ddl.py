@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql import Words, declared_columns, parse_type, spark_type_name
+from tests.support.examples import examples
 
 NAMES = "boolean byte short integer long float double date string binary variant void timestamp timestamp_ntz"
 PRIMITIVES = st.sampled_from([*NAMES.split(), "decimal(10,0)", "decimal(38,38)"]).map(PrimitiveType)
@@ -22,7 +23,7 @@ TYPES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(TYPES)
 def test_type_is_read_as_it_is_named(data_type):
     text = spark_type_name(data_type)

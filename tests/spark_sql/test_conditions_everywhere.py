@@ -219,7 +219,7 @@ CONDITIONS = st.recursive(
 
 
 @given(CONDITIONS)
-@settings(deadline=None, max_examples=examples(12))
+@settings(deadline=None, max_examples=examples(4))
 def test_filters_find_what_delete_finds(plain, tmp_path_factory, text):
     found = outcome(lambda: ids(plain.to_pyarrow_table(filters=text)))
     assert found == outcome(lambda: deleted(plain, tmp_path_factory.getbasetemp(), text))

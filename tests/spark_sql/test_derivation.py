@@ -13,6 +13,7 @@ from deltaarrow.schema import Field, Schema, to_arrow_type
 from deltaarrow.spark_sql import derived_predicate, evaluate, parse_expression
 from tests.support.conditions import predicate_of
 from tests.support.duckdb_session import duckdb_session
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.feature("generatedColumns")
 
@@ -167,7 +168,7 @@ def parts_of(time, count):
     return (time.year, time.month, time.day, time.hour)[:count]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 @given(
     name=st.sampled_from(list(CALENDARS)),
     count=st.integers(2, 4),

@@ -268,7 +268,7 @@ WORDS = [
 ]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join) | st.text(max_size=40))
 def test_any_text_is_refused_or_reads_the_batch_alone(text):
     try:
@@ -285,7 +285,7 @@ PARTS = st.sampled_from(
 CALLS = [each for functions in CHAPTERS.values() for each in functions]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.recursive(
         PARTS,

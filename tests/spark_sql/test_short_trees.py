@@ -9,6 +9,7 @@ from deltaarrow.errors import InvalidPredicateError, SchemaMismatchError
 from deltaarrow.spark_sql.placing import _start_of
 from deltaarrow.spark_sql.short_trees import KEYWORDS, short_tree
 from deltaarrow.spark_sql.syntax import _ExpressionText, expression_dialect, parse_statement
+from tests.support.examples import examples
 
 SHORT = [
     "id = 5",
@@ -125,7 +126,7 @@ id t name `a` date x r 5 1.5 007 -3 'b' '' '--' TRUE false NULL AND and OR NOT I
 TOKENS = st.sampled_from(WORDS.split())
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(TOKENS, max_size=9), st.sampled_from(["", " "]))
 def test_whatever_is_read_short_is_read_the_same(tokens, blank):
     text = blank.join(tokens)

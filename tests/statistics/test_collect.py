@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.schema import Schema
 from deltaarrow.statistics import FOOTER_BOUND_LIMIT, FileStatistics, statistics_columns
+from tests.support.examples import examples
 
 
 def collect(table, row_group_rows=None, *, tight_bounds=False, **writer_options):
@@ -136,7 +137,7 @@ def test_tight_bounds():
     assert json.loads(collect(pa.table({"a": [1]}), tight_bounds=True))["tightBounds"] is True
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 @given(
     st.lists(
         st.tuples(

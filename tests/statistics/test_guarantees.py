@@ -56,7 +56,7 @@ def lists_of_times(predicate):
 
 
 @given(predicates(), st.integers())
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(5))
 @example(And((IsNull(Column(("tiny",))), Compare("<", Column(("small",)), Literal(math.nan)))), 0)
 def test_rows_are_the_same_with_and_without(predicate, seed):
     random = Random(seed)

@@ -103,7 +103,7 @@ def test_conditions_on_a_column(path, count):
 
 
 @given(predicates(), st.integers())
-@settings(deadline=None, max_examples=examples(15))
+@settings(deadline=None, max_examples=examples(5))
 def test_combinations_of_conditions(predicate, seed):
     random = Random(seed)
     files = [data_file(random, sorted(columns_of(predicate))) for _ in range(20)]

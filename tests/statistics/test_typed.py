@@ -68,7 +68,7 @@ statistics_texts = members(
 odd_texts = st.sampled_from(["{", "[]", "{}", "1"])
 
 
-@settings(deadline=None, max_examples=examples(50))
+@settings(deadline=None, max_examples=examples(17))
 @given(st.lists(st.none() | statistics_texts | odd_texts, min_size=1, max_size=4))
 def test_of_plain_values_nothing_differs(texts):
     statistics = typed(PLAIN)

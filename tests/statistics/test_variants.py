@@ -166,7 +166,7 @@ class TestValues:
 
 
 @given(st.binary(max_size=40))
-@settings(deadline=None, max_examples=examples(40))
+@settings(deadline=None, max_examples=examples(14))
 def test_garbled_bounds_never_fail(data):
     broken = bytearray(encoded({KEY: 1}).encode())
     text = json.dumps({"numRecords": 1, "minValues": {"v": encode_z85(data)}, "maxValues": {"v": "~" * 5}})
@@ -193,7 +193,7 @@ TYPES = {"int": pa.int32(), "decimal(4,2)": pa.decimal128(4, 2), "double": pa.fl
     st.sampled_from(list(OPERATORS)),
     st.integers(-5, 5),
 )
-@settings(deadline=None, max_examples=examples(20))
+@settings(deadline=None, max_examples=examples(7))
 def test_no_file_with_a_matching_row_is_left_out(files, data_type, op, number):
     texts, matching = [], []
     for values in files:

@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.paths import ensure_inside
+from tests.support.examples import examples
 
 SPELLINGS = [
     # name, as Spark writes it
@@ -63,7 +64,7 @@ _pieces = st.sampled_from([*PIECES.split(), " ", "\u00a0", "\u2028", "e\u0301"])
 _paths = st.one_of(st.text(), st.lists(_pieces).map("".join))
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(167))
 @given(_paths)
 def test_encoding_is_undone_by_decoding(path: str) -> None:
     name = decode_path(path)
@@ -78,7 +79,7 @@ def connection():
         yield connection
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(34))
 @given(st.lists(_paths | st.none(), min_size=1))
 def test_sql_is_the_same_function(connection, paths: list[str | None]) -> None:
     found = connection.execute(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import deltaarrow as da
+from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true"}
@@ -123,7 +124,7 @@ def test_tombstones_are_those_of_the_log_before_and_after_a_checkpoint(table):
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(1, 4), st.booleans()), max_size=6))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=list(HealthCheck))
 def test_totals_are_those_of_the_rows(tmp_path_factory, steps):
     """Partitions, files and vectors add up to the rows that a scan finds."""
     folder = tmp_path_factory.mktemp("t")

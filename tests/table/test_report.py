@@ -16,6 +16,7 @@ from deltaarrow.display.page import Bar, bar_plot
 from deltaarrow.operations import optimize
 from deltaarrow.table.report import advise, gather_facts, measure_skipping, read_commit_bytes
 from deltaarrow.table.report.facts import TableFacts
+from tests.support.examples import examples
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64()), ("s", pa.string()), ("p", pa.string())])
@@ -107,7 +108,9 @@ def test_texts_of_strangers_are_only_text(tmp_path):
     assert parts.tags == checked(plain.report()).tags
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     text=st.text(
         st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from("<>&\"'`=/!-]"),
@@ -170,7 +173,9 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(files=FILES, counted=st.booleans())
 def test_the_forecast_of_a_compaction_is_its_plan(tmp_path_factory, files, counted):
     folder = tmp_path_factory.mktemp("t")
@@ -197,7 +202,9 @@ def test_the_forecast_of_a_compaction_is_its_plan(tmp_path_factory, files, count
     assert found.num_partitions == len({each[1:3] for each in files})
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(7), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     bounds=st.lists(
         st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)).map(sorted) | st.just("null"),

@@ -9,6 +9,7 @@ from deltaarrow.actions import FILE_SCHEMA, render_action
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import BulkAdds, add_again
+from tests.support.examples import examples
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 MAPS = st.dictionaries(TEXTS, st.none() | TEXTS, max_size=2)
@@ -54,7 +55,7 @@ def lines(bulk: BulkAdds, first: int = 0, version: int = 7) -> list[dict]:
     return [orjson.loads(line) for line in text.split(b"\n")[:-1]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=2))
 def test_lines_are_those_of_single_actions(first, second):
     bulk = BulkAdds(open_store("memory://bulk"), counts_rows=False)

@@ -20,6 +20,7 @@ from deltaarrow.errors import (
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
+from tests.support.examples import examples
 from tests.support.row_tracking import PROPERTIES
 from tests.support.tables import TableBuilder
 
@@ -263,7 +264,7 @@ def test_no_two_rows_get_one_id_from_writers_in_threads(tmp_path):
     }
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(5))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 4), min_size=1, max_size=3)), max_size=8)
 )

@@ -12,6 +12,7 @@ from deltaarrow import DeltaTable
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
+from tests.support.examples import examples
 from tests.support.row_changes import SCHEMA, add_rows, delete_rows, insert_missing, update_rows
 from tests.support.row_tracking import PROPERTIES
 from tests.support.tables import TableBuilder
@@ -54,7 +55,7 @@ def expected(changes) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("has_row_ids", [False, True], ids=["plain", "row_ids"])
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=examples(4))
 @given(history=histories(), files=st.integers(1, 3))
 def test_changes_of_different_rows_are_all_committed(has_row_ids, history, files):
     changes, order = history

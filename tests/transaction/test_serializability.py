@@ -20,6 +20,7 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
+from tests.support.examples import examples
 from tests.support.row_changes import (
     SCHEMA,
     add_rows,
@@ -228,7 +229,7 @@ def histories(draw, operations, most):
     return drawn, order
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(9), suppress_health_check=[HealthCheck.too_slow])
 @given(histories(operations(), 9))
 def test_what_was_committed_equals_a_run_one_after_another(history):
     check(*history)
@@ -241,7 +242,7 @@ def test_what_was_committed_equals_a_run_one_after_another_in_many_examples(hist
     check(*history)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(9), suppress_health_check=[HealthCheck.too_slow])
 @given(histories(row_operations(), 5))
 def test_changes_of_rows_that_were_committed_equal_a_run_one_after_another(history):
     drawn, order = history

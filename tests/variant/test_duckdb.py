@@ -10,6 +10,7 @@ import deltaarrow as da
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.variant import parse
 from tests.support.duckdb_session import duckdb_session
+from tests.support.examples import examples
 from tests.support.rows import read_duckdb
 from tests.support.tables import TableBuilder
 from tests.support.variants import Shape, shredded
@@ -171,7 +172,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(14), deadline=None)
 @given(shredding=st.sampled_from(SHREDDINGS), data=st.data())
 def test_any_variants_come_back(tmp_path_factory, shredding, data):
     # Lists of one kind are what files that prove something are made of.

@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptDataFileError, SchemaMismatchError
 from deltaarrow.variant import VARIANT_TYPE, build, parse, variant_array, variant_extract, variant_get
+from tests.support.examples import examples
 from tests.support.variants import NAMES, values
 
 NOTHING = object()
@@ -24,7 +25,7 @@ def in_python(value, steps):
     return value
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(67))
 @given(
     st.lists(values() | st.just(NOTHING), max_size=6),
     st.lists(st.sampled_from(NAMES) | st.integers(0, 2), max_size=3),

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant import EMPTY_METADATA, VARIANT_TYPE, build, encode, parse, reassemble, shredded_type
+from tests.support.examples import examples
 from tests.support.variants import Shape, shapes, shredded, values
 
 MISSING = object()
@@ -30,7 +31,7 @@ def read(array: pa.StructArray) -> list:
     return [MISSING if row is None else parse(**row) for row in result.to_pylist()]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100))
 @given(shapes(), st.lists(values() | st.just(MISSING), max_size=6), st.integers(0, 3), st.integers(0, 6))
 def test_what_was_shredded_comes_back(shape, rows, start, count):
     array = shredded(rows, shape, MISSING)
@@ -38,7 +39,7 @@ def test_what_was_shredded_comes_back(shape, rows, start, count):
     assert read(array.slice(start, count)) == rows[start : start + count]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(17))
 @given(st.lists(values(), max_size=4))
 def test_rows_that_share_a_file_need_not_share_a_dictionary(rows):
     objects = [{"a": value, "b": [value]} for value in rows]

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant import VARIANT_TYPE, ensure_variants, parse, parse_json, variant_array
+from tests.support.examples import examples
 from tests.support.variants import values
 
 TEXTS = ('{"a":{"b":[1,{"c":"d"}]},"e":[],"a2":{"e":1.5,"a":null}}', '[1e3,12345678901234,"é"]', "7")
@@ -20,7 +21,7 @@ def test_what_we_build_is_well_formed(rows):
 
 
 @given(st.integers(0, 2**32))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(100))
 def test_what_passes_can_be_read(seed):
     chance = random.Random(seed)
     row = parse_json(pa.array([chance.choice(TEXTS)]))[0].as_py()

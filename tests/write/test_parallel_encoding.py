@@ -19,6 +19,7 @@ from deltaarrow.schema import Schema
 from deltaarrow.storage import open_store
 from deltaarrow.write import WritePlan, write_files
 from deltaarrow.write.parallel_encoding import ParallelWriter
+from tests.support.examples import examples
 
 VALUES = {
     pa.int64(): st.integers(-(2**63), 2**63 - 1),
@@ -68,7 +69,7 @@ def alone(groups, **options):
     return sink.getvalue()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 @given(row_groups())
 def test_the_file_is_that_of_one_thread(groups):
     data, footer = encoded(groups)

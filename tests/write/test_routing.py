@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.write.routing import split_by_partition
+from tests.support.examples import examples
 
 
 def split(columns, types):
@@ -66,7 +67,7 @@ values = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.lists(values, min_size=1, max_size=30))
 def test_equals_a_dictionary_of_lists(rows):
     s, i, b = (list(column) for column in zip(*rows, strict=True))

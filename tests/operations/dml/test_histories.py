@@ -15,6 +15,7 @@ from hypothesis import example, given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import CommitFailedError
+from tests.support.examples import examples
 
 SCHEMA = pa.schema([("id", pa.int64()), ("seen", pa.int64())])
 KEYS = range(16)
@@ -128,7 +129,7 @@ def images(before: Rows, after: Rows) -> Counter:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(statements=STATEMENTS, vectors=st.booleans(), files=st.integers(1, 2))
 @example([(Delete(frozenset({1}), None), 0), (InsertMissing(frozenset({1, 20}), None), 1)], True, 1)
 @example([(Upsert(frozenset({20}), None), 0), (InsertMissing(frozenset({20, 21}), None), 1)], True, 2)

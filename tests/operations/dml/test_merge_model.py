@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, UnsupportedFeatureError, write_deltalake
+from tests.support.examples import examples
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.int64())])
 KEYS = st.one_of(st.none(), st.integers(0, 6))
@@ -130,7 +131,7 @@ EXAMPLES = given(
 )
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @EXAMPLES
 def test_rows_and_changes_are_those_of_the_model(parts, source, statements, vectors, partitioned):
     check_merges(parts, source, statements, vectors, partitioned)

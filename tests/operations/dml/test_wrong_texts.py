@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import DeltaError
+from tests.support.examples import examples
 
 ROWS = pa.table(
     {
@@ -128,7 +129,7 @@ texts = st.recursive(
     ),
     max_leaves=4,
 )
-several = settings(max_examples=60, deadline=None)
+several = settings(max_examples=examples(20), deadline=None)
 
 
 class Trial:

@@ -10,6 +10,7 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConcurrentDeleteReadException, MetadataChangedException
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.scan.row_id_columns import ROW_ID
+from tests.support.examples import examples
 from tests.support.optimizing import rewriting
 
 MARKED = {"delta.enableDeletionVectors": "true", "delta.enableRowTracking": "true"}
@@ -130,7 +131,7 @@ def test_what_others_do_to_other_files_is_no_conflict(tmp_path):
     assert ids(table) == list(range(8))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 def test_any_deletions_before_and_meanwhile(tmp_path_factory, data):
     check_deletions(tmp_path_factory, data)

@@ -119,7 +119,7 @@ def test_writers_may_ask_for_no_dictionary(tmp_path):
     assert not pq.read_metadata(path).row_group(0).column(0).has_dictionary_page
 
 
-@settings(max_examples=examples(12), deadline=None)
+@settings(max_examples=examples(4), deadline=None)
 @given(
     st.lists(
         st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size=4), min_size=2, max_size=4

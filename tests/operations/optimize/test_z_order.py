@@ -22,6 +22,7 @@ from deltaarrow.operations.optimize import Rewriting, RewritingOptions, Selectio
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.write import write_files
+from tests.support.examples import examples
 from tests.support.many_features import changed_table
 from tests.support.rows import assert_same_rows
 
@@ -292,7 +293,7 @@ EXAMPLES = given(
 )
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @EXAMPLES
 def test_no_history_changes_rows(steps):
     check_history(steps)

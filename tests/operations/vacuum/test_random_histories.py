@@ -13,6 +13,7 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.actions import AddFile
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.operations import VacuumOptions, vacuum_files
+from tests.support.examples import examples
 from tests.support.vacuum import stored, vacuum
 
 SETTINGS = {
@@ -140,7 +141,7 @@ def run(steps) -> None:
         assert left == needed, "nothing is left that nobody needs"
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(st.lists(STEPS, min_size=3, max_size=8))
 def test_no_version_within_the_retention_loses_a_row(steps):
     run(steps)
