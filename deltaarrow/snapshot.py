@@ -19,7 +19,7 @@ import deltaarrow.statistics as statistics
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from deltaarrow.display.notebook import html_table
 from deltaarrow.display.redaction import redacted
-from deltaarrow.errors import CorruptLogError, TableNotFoundError
+from deltaarrow.errors import CorruptLogError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.features import ensure_readable, is_supported, properties
 from deltaarrow.log import (
     CommitTimes,
@@ -29,6 +29,7 @@ from deltaarrow.log import (
     VersionChecksum,
     find_contradiction,
     is_catalog_store,
+    is_served,
     list_newer,
     list_segment,
     read_commits,
@@ -118,6 +119,8 @@ class Snapshot:
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for a table that this
         release cannot read, `UnsupportedFeatureError`.
         """
+        if is_served(store):
+            return cls(store.open_version(version))
         try:
             segment = list_segment(store, version)
         except TableNotFoundError:
@@ -132,6 +135,8 @@ class Snapshot:
         `for_write` is as for `load`, whose other errors this raises.
         """
         try:
+            if is_served(store):
+                return cls(store.open_version(None))
             segment = list_segment(store)
         except TableNotFoundError:
             return None
@@ -167,8 +172,17 @@ class Snapshot:
         """
         wanted = parse_version(version)
         if not isinstance(wanted, int):
-            wanted = cls.load(store).commit_times().version_at(parse_moment(wanted))
+            wanted = cls.load(store).version_at(parse_moment(wanted))
         return cls.load(store, wanted)
+
+    def version_at(self, timestamp_ms: int) -> int:
+        """Return the newest version of the table at a time in milliseconds since the epoch, or before.
+
+        Raises `VersionNotFoundError` if all commits that the log has are later.
+        """
+        if is_served(self.store):
+            return self.store.version_at(timestamp_ms)
+        return self.commit_times().version_at(timestamp_ms)
 
     def update(self, read: ReadCommits | None = None) -> "Snapshot":
         """Return the newest version; this same snapshot if there is none newer.
@@ -179,6 +193,9 @@ class Snapshot:
 
         Raises the errors of `load`.
         """
+        if is_served(self.store):
+            is_newest = self.store.newest_version() == self.version
+            return self if is_newest else Snapshot(self.store.open_version(None))
         segment = list_newer(self.store, self.segment, self._state.limits)
         if segment == self.segment:
             return self
@@ -189,7 +206,7 @@ class Snapshot:
 
     def replayed(self) -> "Snapshot":
         """Return this version read from the log itself, not from its version checksum."""
-        if self._state.is_read and not self._state.by_checksum:
+        if (self._state.is_read and not self._state.by_checksum) or is_served(self.store):
             return self
         known = self._state if self._state.is_read else None
         return Snapshot(replay(self.store, self.segment, known, by_checksum=False))
@@ -283,6 +300,11 @@ class Snapshot:
     @cached_property
     def timestamp_ms(self) -> int:
         """The commit time of the version, in milliseconds since the epoch."""
+        if is_served(self.store):
+            raise UnsupportedFeatureError(
+                f"the server of a shared table does not tell when version {self.version} was committed",
+                feature="Delta Sharing",
+            )
         commit = self.segment.last_commit
         if commit is None:
             checkpoint = self.segment.checkpoint

@@ -2,7 +2,7 @@
 
 A `Namespace` knows the tables that a SQL statement names as ``namespace.table``. `FolderNamespace` is a
 folder whose subfolders are the tables; `FileCatalog` keeps namespaces in one folder, a JSON file a table or
-view; `UnityCatalog`, `GlueCatalog` and `HiveCatalog` ask a server.
+view; `GlueCatalog`, `HiveCatalog`, `UnityCatalog` and `DeltaSharingCatalog` ask servers.
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from deltaarrow.catalogs.namespace import (
 from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
     from deltaarrow.catalogs.file_catalog import FileCatalog
     from deltaarrow.catalogs.folder import FolderNamespace
     from deltaarrow.catalogs.glue import GlueCatalog
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from deltaarrow.catalogs.unity import UnityCatalog
 
 __all__ = [
+    "DeltaSharingCatalog",
     "FileCatalog",
     "FolderNamespace",
     "GlueCatalog",
@@ -45,6 +47,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "DeltaSharingCatalog": "deltaarrow.catalogs.delta_sharing",
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         "FolderNamespace": "deltaarrow.catalogs.folder",
         "GlueCatalog": "deltaarrow.catalogs.glue",

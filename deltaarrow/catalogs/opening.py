@@ -5,6 +5,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
+from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
 from deltaarrow.catalogs.file_catalog import FileCatalog
 from deltaarrow.catalogs.glue import GlueCatalog
 from deltaarrow.catalogs.hive import HiveCatalog
@@ -14,7 +15,7 @@ from deltaarrow.display.redaction import redacted
 
 __all__ = ["open_catalog"]
 
-_GLUE, _HIVE = "glue://", "thrift://"
+_GLUE, _HIVE, _SHARING = "glue://", "thrift://", "deltasharing://"
 
 
 def open_catalog(
@@ -24,6 +25,9 @@ def open_catalog(
 
     ``glue://eu-west-1`` is the `GlueCatalog` of a region, and ``glue://`` that of boto3's region.
     ``thrift://host:9083`` is the `HiveCatalog` of a metastore.
+
+    ``deltasharing://PROFILE#SHARE`` is the `DeltaSharingCatalog` of a profile file, given by its path or URL,
+    as ``deltasharing://config.share#sales``; without ``#SHARE`` the profile has just one share.
 
     A web address is that of a server, followed by the name of one of its catalogs:
     ``https://unity.example/main``. The token is in the environment variable ``UNITY_CATALOG_TOKEN``.
@@ -38,6 +42,14 @@ def open_catalog(
         return GlueCatalog(text.removeprefix(_GLUE) or None, storage_options=storage_options)
     if text.startswith(_HIVE):
         return HiveCatalog(text, storage_options=storage_options)
+    if text.startswith(_SHARING):
+        profile, _, share = text.removeprefix(_SHARING).partition("#")
+        if not profile:
+            raise ValueError(
+                f"{text!r} names no profile: write deltasharing://PROFILE#SHARE, with the path or the URL"
+                " of the profile file"
+            )
+        return DeltaSharingCatalog(profile, share or None, storage_options=storage_options)
     if not text.startswith(("http://", "https://")):
         return FileCatalog(place, storage_options)
     server, _, name = text.rstrip("/").rpartition("/")

@@ -6,9 +6,10 @@ and what it offers. Whatever the server sends is checked before use.
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 from deltaarrow.catalogs.unity_client import Answer, UnityClient
+from deltaarrow.catalogs.web_requests import is_whole
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.runtime.clock import Clock
@@ -20,7 +21,6 @@ __all__ = [
     "TABLE_ENDPOINT",
     "UnityApi",
     "ensure_location",
-    "is_whole",
     "store_credentials",
 ]
 
@@ -220,11 +220,6 @@ def ensure_location(location: str, subject: str) -> None:
             f"{subject} has the location {redacted(location)!r}; only s3, gs, abfss and file are"
             " taken from a catalog"
         )
-
-
-def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value of JSON is a whole number."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _covers(prefix: object, uri: str) -> bool:

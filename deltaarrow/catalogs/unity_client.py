@@ -3,8 +3,6 @@
 import http.client
 import json
 import os
-import random
-import re
 import time
 import urllib.error
 import urllib.parse
@@ -12,7 +10,15 @@ import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from deltaarrow.display.redaction import redacted
+from deltaarrow.catalogs.web_requests import (
+    ATTEMPTS,
+    TRANSIENT,
+    checked_server,
+    checked_token,
+    one_line,
+    opener,
+    wait_seconds,
+)
 from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, VersionExistsError
 
 __all__ = ["TOKEN_VARIABLE", "Answer", "UnityClient"]
@@ -21,19 +27,13 @@ TOKEN_VARIABLE = "UNITY_CATALOG_TOKEN"
 """The environment variable of the token."""
 
 _ROOT = "/api/2.1/unity-catalog"
-_ATTEMPTS = 5
-_LONGEST_WAIT_S = 10.0
 _MOST_BYTES = 256 << 20
-_TRANSIENT = (0, 429, 502, 503, 504)
 _OF_COMMITS = ("ResourceExhaustedException",)
 _RIGHTS = {
     "GET": "SELECT on the table",
     "POST": "SELECT and MODIFY on the table, or CREATE TABLE in its schema",
     "DELETE": "the ownership of the table",
 }
-_TOKEN = re.compile(r"[\x21-\x7e]+")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
-_LONGEST_MESSAGE = 300
 
 
 class Answer(NamedTuple):
@@ -65,15 +65,10 @@ class UnityClient:
     def __init__(
         self, url: str, token: str | Callable[[], str] | None, timeout: float, retry_delay: float
     ) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError(f"{redacted(url)!r} is no address of a server; write https://host")
-        if parts.username is not None or parts.password is not None:
-            raise ValueError(f"the address {redacted(url)!r} has a user or a password; give a token instead")
-        self.url = url.rstrip("/").removesuffix(_ROOT)
+        self.url = checked_server(url).removesuffix(_ROOT)
         self.timeout = timeout
         self.retry_delay = retry_delay
-        self._token = _checked(token) if isinstance(token, str) else token
+        self._token = checked_token(token) if isinstance(token, str) else token
         self._is_token_lost = False
 
     def __repr__(self) -> str:
@@ -111,11 +106,11 @@ class UnityClient:
 
     def _answer(self, path: tuple[str, ...], query: Mapping[str, str], subject: str) -> Answer:
         """Return the answer to a question, which is asked again after a transient failure."""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             answer, after = self._ask("GET", path, query, None, subject)
-            if answer.status not in _TRANSIENT or attempt == _ATTEMPTS - 1:
+            if answer.status not in TRANSIENT or attempt == ATTEMPTS - 1:
                 break
-            time.sleep(self._wait(attempt, after))
+            time.sleep(wait_seconds(attempt, after, self.retry_delay))
         return answer
 
     def send(
@@ -139,12 +134,12 @@ class UnityClient:
 
         Raises the errors of `get`.
         """
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             answer, after = self._ask(method, path, {}, body, subject)
             # The server says that it is busy before it does anything.
-            if answer.status != 429 or answer.kind in _OF_COMMITS or attempt == _ATTEMPTS - 1:
+            if answer.status != 429 or answer.kind in _OF_COMMITS or attempt == ATTEMPTS - 1:
                 break
-            time.sleep(self._wait(attempt, after))
+            time.sleep(wait_seconds(attempt, after, self.retry_delay))
         if answer.status not in handled:
             self._taken(answer, method, subject)
         return answer
@@ -161,23 +156,24 @@ class UnityClient:
         text = "/".join(urllib.parse.quote(each, safe="") for each in path)
         url = f"{self.url}{_ROOT}/{text}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         token = self._current_token(subject)
+        secrets = (token,) if token else ()
         headers = {"Accept": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
         data = None if body is None else json.dumps(body).encode()
         if data is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
         try:
-            with _opener().open(request, timeout=self.timeout) as answer:
+            with opener().open(request, timeout=self.timeout) as answer:
                 found = answer.read(_MOST_BYTES + 1)
                 status = answer.status
         except urllib.error.HTTPError as error:
             with error:
                 kind, message = _told(error)
-                told = _clean(f"{kind}: {message}".strip(": "), token)
+                told = one_line(f"{kind}: {message}".strip(": "), secrets)
                 return Answer(error.code, kind, told, {}), error.headers.get("Retry-After")
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
-            return Answer(0, "", _clean(str(reason) or type(reason).__name__, token), {}), None
+            return Answer(0, "", one_line(str(reason) or type(reason).__name__, secrets), {}), None
         try:
             # A deletion is answered by nothing at all.
             body = _parsed(found, subject) if found or method == "GET" else {}
@@ -195,23 +191,16 @@ class UnityClient:
             raise StorageError(f"cannot reach the catalog at {self.url} for {subject}: {answer.told}")
         raise self._refusal(answer, method, subject)
 
-    def _wait(self, attempt: int, after: str | None) -> float:
-        """Seconds before the next attempt; the server's own wish counts if it is a number of seconds."""
-        if after is not None and after.isascii() and after.isdecimal():
-            return min(float(after), _LONGEST_WAIT_S)
-        delay: float = min(self.retry_delay * 2**attempt, _LONGEST_WAIT_S)
-        return delay * random.uniform(0.5, 1.0)
-
     def _current_token(self, subject: str) -> str | None:
         if callable(self._token):
-            return _checked(self._token())
+            return checked_token(self._token())
         token = self._token or os.environ.get(TOKEN_VARIABLE)
         if not token and self._is_token_lost:
             raise StorageError(
                 f"the token of the catalog at {self.url} is needed for {subject}, and it does not travel to"
                 f" other processes: set {TOKEN_VARIABLE} there, or give UnityCatalog a function for the token"
             )
-        return _checked(token) if token else None
+        return checked_token(token) if token else None
 
     def _refusal(self, answer: Answer, method: str, subject: str) -> DeltaError:
         """Return the error that an answer of the server means."""
@@ -240,23 +229,6 @@ class UnityClient:
         return found
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection, which would carry the token to another server."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(_NoRedirect)
-
-
-def _checked(token: object) -> str:
-    if not isinstance(token, str) or _TOKEN.fullmatch(token) is None:
-        raise ValueError("the token of the catalog must be a text of printable ASCII characters, no blanks")
-    return token
-
-
 def _parsed(data: bytes, subject: str) -> dict[str, Any]:
     if len(data) > _MOST_BYTES:
         raise StorageError(f"the catalog's answer about {subject} is longer than {_MOST_BYTES} bytes")
@@ -280,11 +252,3 @@ def _told(error: urllib.error.HTTPError) -> tuple[str, str]:
         return "", ""
     kind, message = found.get("type"), found.get("message")
     return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""
-
-
-def _clean(text: str, token: str | None) -> str:
-    """A text of the server on one line, short, and without the token."""
-    if token:
-        text = text.replace(token, "***")
-    text = _UNPRINTABLE.sub(" ", text).strip()
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."

@@ -14,8 +14,9 @@ from typing import Any
 
 from deltaarrow.actions import Metadata, Protocol
 from deltaarrow.catalogs.lent_store import Lender, LentStore
-from deltaarrow.catalogs.unity_api import EXTERNAL_OF_OLD, TABLE_ENDPOINT, UnityApi, ensure_location, is_whole
+from deltaarrow.catalogs.unity_api import EXTERNAL_OF_OLD, TABLE_ENDPOINT, UnityApi, ensure_location
 from deltaarrow.catalogs.unity_changes import commit_report, table_updates
+from deltaarrow.catalogs.web_requests import is_whole
 from deltaarrow.errors import (
     CorruptLogError,
     DeltaError,

@@ -242,7 +242,7 @@ class Catalog:
         found = self._find(names)
         if found is None or at is None:
             return found
-        version = at if isinstance(at, int) else found.update().commit_times().version_at(parse_moment(at))
+        version = at if isinstance(at, int) else found.update().version_at(parse_moment(at))
         return found if version == found.version else self._older(found, version)
 
     def _older(self, known: Snapshot, version: int) -> Snapshot:

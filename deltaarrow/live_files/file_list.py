@@ -73,6 +73,9 @@ class LiveFiles:
     def _left(self, predicate: Predicate | None, columns: Sequence[str]) -> pa.Table:
         if predicate is None:
             return list_files(self._state, columns)
+        narrowed = None if self._state.narrowed is None else self._state.narrowed(predicate)
+        if narrowed is not None:
+            return self._left_in(narrowed, predicate, columns)
         return self._state.through_cleanup(lambda state: self._left_in(state, predicate, columns))
 
     def _left_in(self, state: LogState, predicate: Predicate, columns: Sequence[str]) -> pa.Table:

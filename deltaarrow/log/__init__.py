@@ -69,5 +69,10 @@ if TYPE_CHECKING:
         is_managed_by_catalog as is_managed_by_catalog,
     )
     from deltaarrow.log.segment import LogSegment as LogSegment, select_segment as select_segment
+    from deltaarrow.log.served_log import (
+        ServedLog as ServedLog,
+        is_served as is_served,
+        served_state as served_state,
+    )
 
 __getattr__ = lazy_package(__name__)

@@ -85,6 +85,8 @@ class LogState:
     limits: LogLimits = DEFAULT_LIMITS
     is_part: bool = False
     """Whether it has only some of the files of the version: see `part`."""
+    narrowed: "Callable[[Any], LogState | None] | None" = field(default=None, compare=False, repr=False)
+    """Returns the version with only the files that may match a predicate, if a server can tell them."""
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
     """The same version made from other files, after those of the checkpoint were deleted or rewritten."""
 

@@ -28,6 +28,7 @@ from deltaarrow.storage.object_bytes import OpenedObjects
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import S3Service
 from deltaarrow.storage.service import Service, authority_of
+from deltaarrow.storage.sharing import SharingService
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ __all__ = ["FsspecStore", "modified_ms", "service_of"]
 
 _SERVICES = {
     scheme: service
-    for service in map(counted, (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService()))
+    for service in map(
+        counted,
+        (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService(), SharingService()),
+    )
     for scheme in service.schemes
 }
 _READ_ONLY = counted(Service())

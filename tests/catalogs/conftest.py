@@ -1,5 +1,6 @@
 import pytest
 
+from tests.support.sharing_server import sharing_server
 from tests.support.stores import s3_options
 from tests.support.unity_server import unity_server
 
@@ -11,3 +12,10 @@ def server():
     """A Unity Catalog server for the tests of a module."""
     with unity_server() as unity:
         yield unity
+
+
+@pytest.fixture
+def sharing():
+    """A Delta Sharing server."""
+    with sharing_server() as server:
+        yield server

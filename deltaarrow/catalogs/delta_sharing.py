@@ -1,0 +1,168 @@
+"""Delta Sharing as a catalog of names: the tables of a share, which are only read.
+
+The server is asked by the Delta Sharing protocol, with the profile file that a provider gives to a recipient.
+`deltaarrow.catalogs.sharing_table` is one table.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Never
+
+from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.sharing_client import SharingClient
+from deltaarrow.catalogs.sharing_profile import SharingProfile
+from deltaarrow.catalogs.sharing_table import SharedTable
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.runtime.clock import Clock, system_clock
+
+__all__ = ["DeltaSharingCatalog"]
+
+_LISTED_FOR_MS = 10_000
+"""How long a list is used again, since each name in a SQL statement is looked up in it."""
+
+
+class DeltaSharingCatalog:
+    """The tables of one share of a Delta Sharing server, which are only read.
+
+    Args:
+        profile: the path or URL of the profile file, or its JSON object. Its secrets do not travel in
+            pickles: a file is read again where a table arrives; after an object, tables are not read there.
+        share: the name of the share; None for the only one that the profile may read.
+        storage_options: how to reach the URL of the profile; see `DeltaTable`.
+        timeout: seconds to wait for the server and for the stores of files.
+        retry_delay: seconds before the second of five attempts, for 429, 502, 503, 504 and lost connections.
+        clock: tells when tokens and addresses of files expire.
+
+    The schemas of the share are the namespaces. Nothing is read or asked before a name is used, except that
+    a profile given as an object is checked at once. Raises `ValueError` for a profile that is incomplete, and
+    `UnsupportedFeatureError` for its version or type. The methods raise `StorageError` if the server cannot
+    be reached or refuses.
+
+    >>> profile = {
+    ...     "shareCredentialsVersion": 1,
+    ...     "endpoint": "https://sharing.example/delta-sharing/",
+    ...     "bearerToken": "abc",
+    ... }
+    >>> DeltaSharingCatalog(profile, "sales")
+    DeltaSharingCatalog('https://sharing.example/delta-sharing', 'sales')
+    """
+
+    has_fixed_namespaces = True
+    """Schemas are made and dropped elsewhere."""
+
+    def __init__(
+        self,
+        profile: str | os.PathLike[str] | Mapping[str, Any],
+        share: str | None = None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+        timeout: float = 60.0,
+        retry_delay: float = 0.25,
+        clock: Clock = system_clock,
+    ) -> None:
+        self._profile = SharingProfile(profile, storage_options, timeout, clock)
+        self._client = SharingClient(self._profile, timeout, retry_delay)
+        self._share, self._clock = share, clock
+        self._lists: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+        self._tables: dict[tuple[str, str], SharedTable] = {}
+
+    def __repr__(self) -> str:
+        return f"DeltaSharingCatalog({self._profile.shown!r}, {self._share!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the share; `TableNotFoundError` if none is given and there is not just one."""
+        if self._share is None:
+            found = self.shares()
+            if len(found) != 1:
+                raise TableNotFoundError(
+                    f"the profile for {self._profile.endpoint} may read the shares"
+                    f" {', '.join(found) or '(none)'}: give DeltaSharingCatalog the name of one"
+                )
+            self._share = found[0]
+        return self._share
+
+    def shares(self) -> list[str]:
+        """Return the names of all shares that the profile may read, in order."""
+        return self.listed(("shares",), "the shares")
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all schemas of the share, in order; a list is used again for ten seconds."""
+        return self.listed(("shares", self.name, "schemas"), f"the schemas of {self.name}")
+
+    def namespace(self, name: str) -> "_SharedSchema | None":
+        """Return a schema; None if there is none of that name."""
+        known = {fold(each): each for each in self.namespaces()}
+        return _SharedSchema(self, known[fold(name)]) if fold(name) in known else None
+
+    def create_namespace(self, name: str) -> None:
+        """Refuse with `UnsupportedFeatureError`."""
+        _refuse(f"create the schema {name}")
+
+    def drop_namespace(self, name: str) -> None:
+        """Refuse with `UnsupportedFeatureError`."""
+        _refuse(f"drop the schema {name}")
+
+    def listed(self, path: tuple[str, ...], subject: str) -> list[str]:
+        """Return the names of a list of the server, which is used again for ten seconds."""
+        now = self._clock()
+        known = self._lists.get(path)
+        if known is None or not 0 <= now - known[0] < _LISTED_FOR_MS:
+            known = self._lists[path] = now, self._client.names(path, subject)
+        return list(known[1])
+
+    def table(self, schema: str, name: str) -> SharedTable:
+        """Return a table by the names that the server lists; the same object each time."""
+        found = SharedTable(self._client, (self.name, schema, name), self._clock)
+        return self._tables.setdefault((schema, name), found)
+
+
+class _SharedSchema:
+    """A schema."""
+
+    def __init__(self, catalog: DeltaSharingCatalog, name: str) -> None:
+        self._catalog, self._name = catalog, name
+
+    def find(self, name: str) -> TableLocation | None:
+        """Return where a table is; None if there is none of that name."""
+        known = {fold(each): each for each in self.tables()}
+        if fold(name) not in known:
+            return None
+        table = self._catalog.table(self._name, known[fold(name)])
+        return TableLocation(table.uri, opener=table.open)
+
+    def tables(self) -> list[str]:
+        share = self._catalog.name
+        path = ("shares", share, "schemas", self._name, "tables")
+        return self._catalog.listed(path, f"the tables of {share}.{self._name}")
+
+    def place_for(self, name: str) -> Never:
+        _refuse(f"create the table {name}")
+
+    def add(self, name: str, location: TableLocation) -> None:
+        _refuse(f"add the table {name}")
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Refuse with `UnsupportedFeatureError`."""
+        _refuse(f"rename the table {name}")
+
+    def remove(self, name: str) -> None:
+        _refuse(f"drop the table {name}")
+
+    def view(self, name: str) -> None:
+        return None
+
+    def views(self) -> list[str]:
+        return []
+
+    def add_view(self, view: View, *, may_replace: bool = False) -> None:
+        raise ValueError(f"views are not kept in a share: make the view {view.name} in a file catalog")
+
+    def remove_view(self, name: str) -> None:
+        raise KeyError(name)
+
+
+def _refuse(what: str) -> Never:
+    raise UnsupportedFeatureError(
+        f"cannot {what}: a share is changed by its provider, and only read here", feature="Delta Sharing"
+    )
