@@ -75,7 +75,8 @@ def _range(url: str, begin: int, end: int | None, timeout: float) -> tuple[bytes
     try:
         with _opener().open(urllib.request.Request(url, headers=headers), timeout=timeout) as answer:
             if answer.status == 206:
-                return answer.read(length), None
+                told = answer.headers.get("Content-Range", f"bytes {begin}-")
+                return (answer.read(length) if told.startswith(f"bytes {begin}-") else "AnotherRange"), None
             # A server that knows no ranges sends all.
             return answer.read(end if end is not None else -1)[begin:], None
     except urllib.error.HTTPError as error:

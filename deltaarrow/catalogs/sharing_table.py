@@ -7,6 +7,7 @@
    once if the store refuses one, and the new addresses are found by the ids of the files.
 """
 
+import contextlib
 import datetime
 import logging
 from collections import OrderedDict
@@ -267,18 +268,22 @@ class SharedTable:
     def _source(self, name: str) -> _Source:
         found = self._sources.get(name)
         if found is None and name.startswith(FOLDERS):
-            # A process that got the names of files alone asks for all versions that it may need.
-            for question in [*reversed(self._questions.values())]:
-                try:
-                    self._keep(self._asked_again(question), question)
-                except VersionNotFoundError:
-                    continue
-                found = self._sources.get(name)
-                if found is not None:
-                    break
+            found = self._searched(name)
         if found is None:
             raise FileNotFoundError(f"{self.uri}/{name}")
         return found
+
+    def _searched(self, name: str) -> _Source | None:
+        """The source of a file in any of the versions that were opened.
+
+        A process that got a table and names of its files asks for the addresses.
+        """
+        with self._lock:
+            for question in [*reversed(self._questions.values())]:
+                if name not in self._sources:
+                    with contextlib.suppress(VersionNotFoundError):
+                        self._keep(self._asked_again(question), question)
+            return self._sources.get(name)
 
     def _renewed(self, name: str, old: _Source) -> _Source:
         """The source of a file with another address than an old one."""

@@ -42,9 +42,10 @@ def connect(
         config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
             statements would not see the variables of the caller otherwise.
         storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
-        catalog: where namespaces and tables have their names: an object; the folder of a `FileCatalog`; or
-            the address of a Unity Catalog server with the name of a catalog, as
-            ``https://unity.example/main``. Tables may be named with the catalog too: ``main.shop.orders``.
+        catalog: where namespaces and tables have their names: an object, or a text as `open_catalog` takes
+            it, such as the folder of a `FileCatalog`, or the address of a Unity Catalog server with the name
+            of a catalog, as ``https://unity.example/main``. Tables may be named with the catalog too:
+            ``main.shop.orders``.
         dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's. With
             Spark's, a database that is opened here shows times in UTC, the session time zone.
         progress: told, while a statement of maintenance runs, how much is done and of how much.

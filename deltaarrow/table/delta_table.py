@@ -109,8 +109,8 @@ class DeltaTable(TellingTableNames):
         log_buffer_size: the same.
         skip_stats: the same.
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
-            `RatifiedCommits`; or a catalog of names, such as `UnityCatalog` and `FileCatalog`, in which the
-            table is found.
+            `RatifiedCommits`; or a catalog of names, such as `UnityCatalog`, `DeltaSharingCatalog`
+            and `FileCatalog`, in which the table is found.
         dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
             ``deltalake``, in which ``"x"`` is a column, for scripts written for that package; that of
             `set_default_dialect` if None.

@@ -190,13 +190,17 @@ class SharingServer:
         elif (method, what) != ("GET", "metadata"):
             return self._error(404, "RESOURCE_DOES_NOT_EXIST", what)
         lines = self._lines(shared, found, form, request, has_files=what == "query")
+        has_end = wanted.get("includeendstreamaction") == "true"
+        lines = lines if has_end else lines[:-1]
         self._check(form, lines)
         told = {
             "Delta-Table-Version": str(found.number),
             "Content-Type": "application/x-ndjson; charset=utf-8",
         }
         if self.is_modern:
-            told["delta-sharing-capabilities"] = f"responseformat={form};includeendstreamaction=true"
+            told["delta-sharing-capabilities"] = f"responseformat={form}" + (
+                ";includeendstreamaction=true" if has_end else ""
+            )
         return 200, told, b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
 
     def _lines(
@@ -225,7 +229,7 @@ class SharingServer:
             if self.gives_refresh_tokens and request.get("includeRefreshToken"):
                 kept = {**request, "pinned": found.number}
                 end["refreshToken"] = base64.b64encode(json.dumps(kept).encode()).decode()
-        return [*lines, {"endStreamAction": end}] if self.is_modern else lines
+        return [*lines, {"endStreamAction": end}]
 
     def _file(self, shared: SharedFolder, add: dict[str, Any], form: str, expires: int) -> dict[str, Any]:
         path = urllib.parse.unquote(add["path"])
@@ -245,13 +249,16 @@ class SharingServer:
 
     def _signed(self, path: Path, expires: int) -> str:
         number = hashlib.sha256(f"{path}{expires}".encode()).hexdigest()[:8]
-        query = urllib.parse.urlencode({"expires": expires, "sig": f"{SIGNATURE}-{number}"})
+        query = urllib.parse.urlencode({"expires": expires, "X-Amz-Signature": f"{SIGNATURE}-{number}"})
         return f"{self.url}/data/{urllib.parse.quote(str(path).lstrip('/'))}?{query}"
 
     def _data(self, path: str, query: dict[str, str], span: str) -> Answer:
         path = "/" + urllib.parse.unquote(path)
         expires = int(query.get("expires", 0))
-        if self._signed(Path(path), expires).rpartition("=")[2] != query.get("sig") or expires <= self.now_ms:
+        if (
+            self._signed(Path(path), expires).rpartition("=")[2] != query.get("X-Amz-Signature")
+            or expires <= self.now_ms
+        ):
             return 403, {}, b"expired"
         if self.refused_downloads:
             self.refused_downloads -= 1
