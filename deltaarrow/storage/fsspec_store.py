@@ -125,19 +125,27 @@ class FsspecStore:
 
     @property
     def can_put_if_absent(self) -> bool:
-        """Whether a commit cannot overwrite another one.
+        """Whether a commit cannot overwrite another one; see `honours_conditions`.
+
+        Raises `StorageError` if the options ask for a lock, because a writer that takes one may put its
+        commit over another.
+        """
+        if self.service.is_safe is None and (refusal := self.service.refusal(self.storage_options)):
+            raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
+        return self.honours_conditions
+
+    @property
+    def honours_conditions(self) -> bool:
+        """Whether the server puts a file only if it is absent.
 
         A server that does not know the condition of a put ignores it silently, and two writers would
         overwrite each other's commits. So no server is trusted untested: three small requests test it once
-        per bucket, server and process. Raises `StorageError` if the options ask for a lock, because a
-        writer that takes one may put its commit over another.
+        per bucket, server and process.
         """
         if self.service.is_safe is not None:
             return self.service.is_safe
         key = (os.getpid(), self.filesystem_key, authority_of(self.uri))
         if key not in _proven:
-            if refusal := self.service.refusal(self._options_of_store()):
-                raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
             try:
                 with self.reaching():
                     _proven[key] = self._refuses_second_put()

@@ -98,7 +98,8 @@ def as_proxies(key: str, value: Any) -> dict[str, str]:
 class Option(NamedTuple):
     """An option of deltalake: its place in the arguments of the library, and how its value is read.
 
-    `names` are in lower case and without the service's prefix; `meaning` is for the documentation.
+    `names` are in lower case and without the service's prefix; those with a dot are as another program spells
+    them. `meaning` is for the documentation.
     """
 
     names: tuple[str, ...]
@@ -140,7 +141,8 @@ class OptionTable:
         options: dict[str, Any] = {}
         translated: dict[tuple[str, ...], Any] = {}
         allow_http, is_identified = True, False
-        by_name = {name: option for option in (*self.of_service, *self.of_client) for name in option.names}
+        options_of = (*self.of_service, *self.of_client)
+        by_name = {name.lower(): option for option in options_of for name in option.names}
         for key, given in storage_options.items():
             name = self._bare(key)
             option = by_name.get(name)
@@ -196,7 +198,10 @@ class OptionTable:
             yield "| Option | Meaning |"
             yield "|---|---|"
             for option in self.of_service:
-                names = (f"`{self.prefixes[0]}{each}`".upper() for each in option.names)
+                names = (
+                    f"`{each}`" if "." in each else f"`{self.prefixes[0]}{each}`".upper()
+                    for each in option.names
+                )
                 yield f"| {', '.join(names)} | {option.meaning} |"
             for option in self.of_client:
                 yield f"| {', '.join(f'`{each}`' for each in option.names)} | {option.meaning} |"

@@ -12,8 +12,13 @@ from deltaarrow.storage.store import Store
 
 __all__ = ["open_store"]
 
-_lazily = lazy_attributes(__name__, {"FsspecStore": "deltaarrow.storage.fsspec_store"})
+_lazily = lazy_attributes(
+    __name__,
+    {"FsspecStore": "deltaarrow.storage.fsspec_store", "locked_store": "deltaarrow.storage.locked_store"},
+)
 """What a local table does without."""
+
+_MAY_LOCK = ("s3", "s3a", "s3n")
 
 
 def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
@@ -51,8 +56,9 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
         return LocalStore(path, storage_options)
     if scheme_of(text) is None and "::" not in text.partition("://")[0]:
         return LocalStore(_at_home(text) if text.startswith("~/") else text, storage_options)
-    store: Store = _lazily("FsspecStore")(text, storage_options)
-    return store
+    is_on_s3 = (scheme_of(text) or "").lower() in _MAY_LOCK
+    store: Store | None = _lazily("locked_store")(text, storage_options) if is_on_s3 else None
+    return store or _lazily("FsspecStore")(text, storage_options)
 
 
 def _at_home(text: str) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
-from deltaarrow.storage.s3_options import asks_for_lock, s3fs_options
+from deltaarrow.storage.lock_settings import lock_settings
+from deltaarrow.storage.s3_options import s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
 from deltaarrow.storage.service import TAIL_BYTES, Reaching, Service, open_filesystem, prefix_of, remedy_of
 from deltaarrow.storage.store import Output
@@ -33,9 +34,8 @@ _REMEDIES = {
 
 
 _NO_LOCK = (
-    "commits to S3 are conditional puts here and take no lock in DynamoDB, so a writer that commits under the"
-    " lock may overwrite one; let all writers of the table use conditional puts, and leave out the options"
-    " s3_locking_provider and delta_dynamo_table_name"
+    "a catalog lends its credentials, which are not for the lock in DynamoDB that the options or the variable"
+    " AWS_S3_LOCKING_PROVIDER ask for; open the table by its location"
 )
 
 
@@ -112,8 +112,8 @@ class S3Service(Service):
         return S3Output(filesystem, path, reaching)
 
     def refusal(self, storage_options: Mapping[str, Any]) -> str:
-        """Return that there is no lock, if the options ask for one."""
-        return _NO_LOCK if asks_for_lock(storage_options) else ""
+        """Return that there is no lock, if one is asked for: `LockedStore` has one."""
+        return "" if lock_settings(storage_options) is None else _NO_LOCK
 
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""

@@ -18,8 +18,12 @@ from deltaarrow.storage.option_table import (
     as_text,
 )
 
-__all__ = ["S3_OPTIONS", "asks_for_lock", "s3fs_options"]
+__all__ = ["LOCK", "S3_OPTIONS", "s3_arguments", "s3fs_options"]
 
+LOCK = "lock"
+"""The place of the options of commits under a lock; see `deltaarrow.storage.lock_settings`."""
+
+_SCHEMES = ("s3", "s3a", "s3n")
 _ENCRYPTIONS = ("AES256", "aws:kms", "aws:kms:dsse")
 
 
@@ -36,8 +40,25 @@ def _addressing(key: str, value: Any) -> str:
     return "virtual" if as_flag(key, value) else "path"
 
 
+def _provider(key: str, value: Any) -> str:
+    if str(value).lower() != "dynamodb":
+        raise StorageError(f"the storage option {key!r} must be 'dynamodb', the only lock, not {value!r}")
+    return "dynamodb"
+
+
+def _scheme(key: str, value: Any) -> str:
+    if value not in _SCHEMES:
+        raise StorageError(f"the storage option {key!r} is one of {', '.join(_SCHEMES)}, not {value!r}")
+    return str(value)
+
+
 def _retries(key: str, value: Any) -> dict[str, Any]:
     return {"max_attempts": as_count(key, value)}
+
+
+def _of_spark(name: str) -> tuple[str, ...]:
+    """The names of a setting of Spark's log store, as its configuration spells them."""
+    return tuple(f"{prefix}io.delta.storage.S3DynamoDBLogStore.{name}" for prefix in ("spark.", ""))
 
 
 _OPTIONS = (
@@ -76,8 +97,49 @@ _OPTIONS = (
         as_flag,
         "`true`: the key of the bucket",
     ),
+    Option(("s3_locking_provider",), (LOCK, "provider"), _provider, "`dynamodb`: commits under its lock"),
+    Option(
+        ("endpoint_url_dynamodb",),
+        (LOCK, "endpoint"),
+        as_text,
+        "a server with DynamoDB's interface; by default that of S3",
+    ),
+    Option(
+        ("region_dynamodb", *_of_spark("ddb.region")),
+        (LOCK, "region"),
+        as_text,
+        "the region of DynamoDB; by default that of S3",
+    ),
+    Option(
+        ("access_key_id_dynamodb",),
+        (LOCK, "key"),
+        as_text,
+        "credentials for DynamoDB: the key; by default those of S3",
+    ),
+    Option(
+        ("secret_access_key_dynamodb",), (LOCK, "secret"), as_text, "credentials for DynamoDB: the secret"
+    ),
+    Option(("session_token_dynamodb",), (LOCK, "token"), as_text, "credentials for DynamoDB: the token"),
 )
 _CLIENT_OPTIONS = (
+    Option(
+        ("delta_dynamo_table_name", *_of_spark("ddb.tableName")),
+        (LOCK, "table"),
+        as_text,
+        "the table of the lock in DynamoDB; `delta_log` by default",
+    ),
+    Option(
+        ("delta_dynamo_ttl_seconds", *_of_spark("ddb.ttl")),
+        (LOCK, "ttl_seconds"),
+        as_count,
+        "how long DynamoDB keeps the entry of a commit, in seconds; a day by default",
+    ),
+    Option(
+        ("delta_dynamo_scheme",),
+        (LOCK, "scheme"),
+        _scheme,
+        "`s3` or `s3a`: the scheme by which all writers name the table; by default that of the location",
+    ),
     Option(
         ("default_content_type",),
         ("s3_additional_kwargs", "ContentType"),
@@ -117,9 +179,6 @@ _CLIENT_OPTIONS = (
     Option(("proxy_url",), ("config_kwargs", "proxies"), as_proxies, "a proxy"),
     Option(("user_agent",), ("config_kwargs", "user_agent"), as_text, "the header of this name"),
 )
-_OF_LOCKS = ("s3_locking_provider", "delta_dynamo_table_name")
-"""Options of writers that commit under a lock in DynamoDB: they are refused where the table is written."""
-
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
         (
@@ -128,7 +187,10 @@ _WITHOUT_EFFECT = {
         ),
         ": commits are conditional puts over HTTP/1.1, without tags",
     ),
-    **dict.fromkeys(_OF_LOCKS, ", and refused where the table is written: commits take no lock"),
+    **dict.fromkeys(
+        ("delta_dynamo_billing_mode", "delta_dynamo_max_elapsed_request_time"),
+        ": the lock table is not created here, and max_retries limits the attempts",
+    ),
 }
 """How deltalake commits, and what s3fs does anyway: HTTP/1.1, and no tags."""
 
@@ -151,7 +213,6 @@ _REFUSED = {
     "container_credentials_full_uri": _ENVIRONMENT,
     "container_credentials_relative_uri": _ENVIRONMENT,
     "ec2_metadata_disabled": _ENVIRONMENT,
-    "endpoint_url_dynamodb": "no lock is needed here",
     "endpoint_url_s3": "give AWS_ENDPOINT_URL",
     "disable_bulk_delete": "objects are deleted in requests for many of them",
     "imdsv1_fallback": "set AWS_EC2_METADATA_V1_DISABLED in the environment instead",
@@ -195,6 +256,13 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
     >>> s3fs_options({"AWS_REGION": "eu-west-1", "timeout": "1m 30s"})["config_kwargs"]
     {'read_timeout': 90.0}
     """
+    options = s3_arguments(storage_options)
+    options.pop(LOCK, None)
+    return options
+
+
+def s3_arguments(storage_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same, and at `LOCK` the options of commits under a lock, if there are any."""
     options = S3_OPTIONS.read(storage_options)
     for given, missing, variable in _CREDENTIALS:
         if options.get(given) and not options.get(missing) and variable in os.environ:
@@ -203,13 +271,3 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
     # 71 MiB file in ten row groups fetched 355 MiB instead of 18.
     options.setdefault("default_cache_type", "none")
     return options
-
-
-def asks_for_lock(storage_options: Mapping[str, Any]) -> bool:
-    """Whether options are those of a writer that commits under a lock in DynamoDB.
-
-    >>> asks_for_lock({"AWS_S3_LOCKING_PROVIDER": "dynamodb"})
-    True
-    """
-    names = {key.lower().removeprefix("aws_") for key, given in storage_options.items() if given}
-    return not names.isdisjoint(_OF_LOCKS)

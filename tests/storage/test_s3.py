@@ -66,18 +66,6 @@ def test_options_for_writers_mean_nothing_to_a_reader() -> None:
     assert options(AWS_S3_ALLOW_UNSAFE_RENAME="true", conditional_put="etag") == {}
 
 
-@pytest.mark.parametrize(
-    "lock", [{"AWS_S3_LOCKING_PROVIDER": "dynamodb"}, {"DELTA_DYNAMO_TABLE_NAME": "delta_log"}]
-)
-def test_a_writer_that_asks_for_a_lock_is_refused(s3_options, lock) -> None:
-    assert options(**lock) == {}
-    uri, rows = f"s3://{BUCKET}/lock-{next(iter(lock))}", pa.table({"id": [1]})
-    with pytest.raises(StorageError, match="take no lock in DynamoDB"):
-        write_deltalake(uri, rows, storage_options={**s3_options, **lock})
-    write_deltalake(uri, rows, storage_options=s3_options)
-    assert DeltaTable(uri, storage_options={**s3_options, **lock}).count() == 1
-
-
 def test_half_of_the_credentials_may_be_in_the_environment(monkeypatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")

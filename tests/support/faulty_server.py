@@ -32,11 +32,15 @@ class Request(NamedTuple):
 
 
 class FaultyServer:
-    """What goes wrong is what `fault` says of a request; None lets it pass."""
+    """What goes wrong is what `fault` says of a request; None lets it pass.
+
+    With `ignores_conditions` it is a server that puts objects whatever their condition is.
+    """
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.requests: list[Request] = []
         self.fault: Callable[[Request], Fault] = lambda request: None
+        self.ignores_conditions = False
         self._target = urllib.parse.urlsplit(options["AWS_ENDPOINT_URL"]).netloc
         owner = self
 
@@ -76,8 +80,11 @@ class FaultyServer:
             handler.send_header("Content-Length", "0")
             handler.end_headers()
             return
+        headers = dict(handler.headers)
+        if self.ignores_conditions:
+            headers.pop("If-None-Match", None)
         connection = http.client.HTTPConnection(self._target)
-        connection.request(handler.command, handler.path, body, dict(handler.headers))
+        connection.request(handler.command, handler.path, body, headers)
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
