@@ -59,6 +59,7 @@ _MOST_DELETED = 256
 _ABSENT_CODE = 404
 _DELETED_CODES = (200, 202, _ABSENT_CODE)
 _BEYOND_END = 416
+_REFUSED = 400
 
 
 class AzureService(Service):
@@ -95,7 +96,21 @@ class AzureService(Service):
     def list_files(
         self, filesystem: "fsspec.AbstractFileSystem", path: str, start: str
     ) -> list[dict[str, Any]]:
-        """Return the blobs directly in a folder; Azure lists from the beginning."""
+        """Return the blobs directly in a folder from `start` on; maybe all of them.
+
+        A listing that holds a name which begins with `start` holds all that follow. Without such a name it
+        might be one of a server that means something else by the place to begin at, so all are listed. Older
+        servers do not know the place and list all, or refuse it.
+        """
+        if start:
+            try:
+                found = [*_blobs(filesystem, path, "walk_blobs", start)]
+            except Exception as error:
+                if getattr(error, "status_code", None) != _REFUSED:
+                    raise
+                found = []
+            if any(each["name"].startswith(f"{path}/{start}") for each in found):
+                return found
         return [*_blobs(filesystem, path, "walk_blobs")]
 
     def find(self, filesystem: "fsspec.AbstractFileSystem", path: str) -> Iterator[dict[str, Any]]:
@@ -224,15 +239,19 @@ def _details(container: str, found: Any) -> dict[str, Any]:
     }
 
 
-def _blobs(filesystem: "fsspec.AbstractFileSystem", path: str, method: str) -> Iterator[dict[str, Any]]:
-    """The blobs below a folder, a page at a time."""
+def _blobs(
+    filesystem: "fsspec.AbstractFileSystem", path: str, method: str, start: str = ""
+) -> Iterator[dict[str, Any]]:
+    """The blobs below a folder from `start` on, a page at a time."""
     from azure.storage.blob.aio import BlobPrefix
 
     container, key = split_path(path)
     client = filesystem.service_client.get_container_client(container)
     prefix = prefix_of(key)
     # Folders of accounts that have them are blobs whose metadata say so.
-    pages = getattr(client, method)(name_starts_with=prefix, include=["metadata"]).by_page()
+    beginning = {"start_from": prefix + start} if start else {}
+    found = getattr(client, method)(name_starts_with=prefix, include=["metadata"], **beginning)
+    pages = found.by_page()
 
     async def next_page() -> list[Any] | None:
         try:

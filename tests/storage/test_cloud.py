@@ -43,6 +43,7 @@ def server(running: CloudServer):
     running.fault = lambda request: None
     running.ignores_conditions = False
     running.page = 1000
+    running.start_from = "honoured"
 
 
 @pytest.fixture(params=["gs", "azure"])
@@ -191,6 +192,38 @@ def test_few_requests(place, server) -> None:
 
 
 # --- locations --------------------------------------------------------------------------------------
+
+
+def listings(server: CloudServer) -> int:
+    return sum("comp=list" in request.url for request in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("start_from", "pages"), [("honoured", 1), ("unknown", 5), ("refused", 6), ("elsewhere", 6)]
+)
+def test_azure_lists_from_a_name_on(server, start_from, pages) -> None:
+    server.start_from, server.page = start_from, 5
+    store = open_store(f"abfss://{BUCKET}@{HOST}/listing/{start_from}", server.options_of_azure)
+    names = [f"_delta_log/{version:020}.json" for version in range(23)]
+    for name in [*names, "_delta_log/_sidecars/00000000000000000022.parquet"]:
+        server.put(f"{BUCKET}/listing/{start_from}/{name}", b"{}")
+    server.requests.clear()
+    found = [entry.name for entry in store.list_from("_delta_log", f"{19:020}")]
+    assert found == names[19:]
+    assert listings(server) == pages
+    assert [entry.name for entry in store.list_from("_delta_log", f"{23:020}")] == []
+
+
+def test_a_commit_on_azure_lists_only_what_is_new(server) -> None:
+    uri, options = f"abfss://{BUCKET}@{HOST}/listing/commits", {"storage_options": server.options_of_azure}
+    da.write_deltalake(uri, pa.table({"id": [0]}), **options)
+    table = da.DeltaTable(uri, **options)
+    server.page = 4
+    for number in range(1, 8):
+        server.requests.clear()
+        da.write_deltalake(table, pa.table({"id": [number]}), mode="append")
+        assert listings(server) <= 2
+    assert da.DeltaTable(uri, **options).count() == 8
 
 
 @pytest.mark.parametrize(

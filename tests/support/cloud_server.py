@@ -43,7 +43,10 @@ class _Object(NamedTuple):
 
 
 class CloudServer:
-    """Objects by ``bucket/key``; what goes wrong with a request is what `fault` says of it."""
+    """Objects by ``bucket/key``; what goes wrong with a request is what `fault` says of it.
+
+    `start_from` is what it makes of the name from which a listing of Azure is to begin.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[str, _Object] = {}
@@ -52,6 +55,7 @@ class CloudServer:
         self.fault = lambda request: None
         self.ignores_conditions = False
         self.page = 1000
+        self.start_from: Literal["honoured", "unknown", "refused", "elsewhere"] = "honoured"
         self._parts: dict[str, list[bytes] | dict[str, bytes]] = {}
         self._generations = itertools.count(1)
         self._lock = Lock()
@@ -297,7 +301,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _azure_list(self, bucket: str) -> None:
         owner = self.server_objects
-        keys, folders, following = owner.listed(bucket, self.given, self.given.get("marker", ""))
+        if (start := self.given.get("startFrom")) is not None and owner.start_from == "refused":
+            self._fail(400, "InvalidQueryParameterValue")
+            return
+        meant = {"honoured": start, "elsewhere": start and "~"}.get(owner.start_from)
+        begin = max(self.given.get("marker", ""), meant or "")
+        keys, folders, following = owner.listed(bucket, self.given, begin)
         blobs = "".join(_described_blob(key, owner.objects[f"{bucket}/{key}"]) for key in keys)
         blobs += "".join(f"<BlobPrefix><Name>{escape(each)}</Name></BlobPrefix>" for each in folders)
         body = (
