@@ -44,6 +44,8 @@ def server(running: CloudServer):
     running.ignores_conditions = False
     running.page = 1000
     running.start_from = "honoured"
+    running.knows_batches = True
+    running.refusals = {}
 
 
 @pytest.fixture(params=["gs", "azure"])
@@ -212,6 +214,35 @@ def test_azure_lists_from_a_name_on(server, start_from, pages) -> None:
     assert found == names[19:]
     assert listings(server) == pages
     assert [entry.name for entry in store.list_from("_delta_log", f"{23:020}")] == []
+
+
+@pytest.mark.parametrize(("knows_batches", "requests"), [(True, 3), (False, 3 + 250)])
+def test_google_deletes_a_hundred_objects_with_a_request(server, knows_batches, requests) -> None:
+    server.knows_batches = knows_batches
+    store = open_store(f"gs://{BUCKET}/batches", server.options_of_google)
+    assert store.can_put_if_absent
+    names = [f"f#{number} a/%2F?x=é" for number in range(250)]
+    for name in names:
+        server.put(f"{BUCKET}/batches/{name}", b"")
+    server.put(f"{BUCKET}/batches/kept", b"")
+    server.requests.clear()
+    assert store.delete_all(names) == {}
+    assert [entry.name for entry in store.list_recursive()] == ["kept"]
+    assert len(server.requests) == requests + 1
+    assert store.delete_all(names[:3]) == {}
+
+
+def test_what_a_batch_of_google_leaves_is_deleted_alone_or_told(server) -> None:
+    store = open_store(f"gs://{BUCKET}/refusals", server.options_of_google)
+    assert store.can_put_if_absent
+    for name in ("a", "b", "c"):
+        server.put(f"{BUCKET}/refusals/{name}", b"")
+    server.refusals = {f"{BUCKET}/refusals/a": 503, f"{BUCKET}/refusals/b": 403}
+    server.fault = lambda request: "refused" if request.name == f"{BUCKET}/refusals/b" else None
+    failures = store.delete_all(["a", "b", "c"])
+    assert list(failures) == ["b"]
+    server.fault = lambda request: None
+    assert [entry.name for entry in store.list_recursive()] == ["b"]
 
 
 def test_a_commit_on_azure_lists_only_what_is_new(server) -> None:

@@ -45,7 +45,8 @@ class _Object(NamedTuple):
 class CloudServer:
     """Objects by ``bucket/key``; what goes wrong with a request is what `fault` says of it.
 
-    `start_from` is what it makes of the name from which a listing of Azure is to begin.
+    `start_from` is what it makes of the name from which a listing of Azure is to begin. `refusals` are the
+    codes with which it answers deletions in a batch of Google.
     """
 
     def __init__(self) -> None:
@@ -55,6 +56,8 @@ class CloudServer:
         self.fault = lambda request: None
         self.ignores_conditions = False
         self.page = 1000
+        self.knows_batches = True
+        self.refusals: dict[str, int] = {}
         self.start_from: Literal["honoured", "unknown", "refused", "elsewhere"] = "honoured"
         self._parts: dict[str, list[bytes] | dict[str, bytes]] = {}
         self._generations = itertools.count(1)
@@ -199,6 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
         owner, bucket = self.server_objects, (name or "").partition("/")[0]
         if "upload_id" in self.given:
             self._google_part(self.given["upload_id"], name or "")
+        elif self.steps[1] == "batch":
+            self._google_batch()
         elif bucket not in owner.buckets:
             self._fail(404, "The specified bucket does not exist.")
         elif self.command == "POST":
@@ -262,6 +267,25 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, json.dumps(_described(name, owner.objects[name])).encode())
         else:
             self._fail(412, "At least one of the pre-conditions you specified did not hold.")
+
+    def _google_batch(self) -> None:
+        owner, answers = self.server_objects, []
+        if not owner.knows_batches:
+            self._fail(404, "Not Found")
+            return
+        asked = [*re.finditer(rb"Content-ID: <([^>]+)>\r\n\r\nDELETE (\S+) HTTP", self.body)]
+        assert 0 < len(asked) <= 100
+        for found in reversed(asked):
+            steps = urllib.parse.urlsplit(found[2].decode()).path.split("/")
+            assert steps[:4] == ["", "storage", "v1", "b"], steps
+            assert steps[5] == "o", steps
+            assert len(steps) == 7, steps
+            name = f"{steps[4]}/{urllib.parse.unquote(steps[6])}"
+            status = owner.refusals.get(name) or (204 if owner.objects.pop(name, None) else 404)
+            head = f"--b\r\nContent-Type: application/http\r\nContent-ID: <response-{found[1].decode()}>"
+            answers.append(f"{head}\r\n\r\nHTTP/1.1 {status} told\r\nContent-Length: 0\r\n\r\n\r\n")
+        body = "".join(answers) + "--b--"
+        self._answer(200, body.encode(), Content_Type="multipart/mixed; boundary=b")
 
     # --- Azure --------------------------------------------------------------------------------------
 
