@@ -1,33 +1,25 @@
 """deltalake's own tests, run against deltaarrow under deltalake's name.
 
 ``python -m tests.deltalake_suite.suite FOLDER`` gets the source distribution of deltalake with pip, makes an
-environment in the folder, runs the suite there, and compares what happens with `outcomes/`: one file for each
-file of the suite, which names every test that fails, with the reason:
+environment in the folder, runs the suite there, and compares what happens with `outcomes/`
+(`tests.support.suite_outcomes`). Private are tests of private names, of internals of DataFusion and of the
+words of native code. A test of public behaviour that asks `DeltaTable._table` for a URI on its way counts:
+`deltalake_alias.py` answers it.
 
-* ``private``: the test does not concern public behaviour (private names, internals of DataFusion, words of
-  the messages of native code), and is left out of the count. A test of public behaviour that asks
-  `DeltaTable._table` for a URI on its way counts: `deltalake_alias.py` answers it.
-* ``spark``: it does, and wants what Spark does not do; deltaarrow does as Spark does.
-* ``differs``: it does, and deltaarrow differs or refuses, as the reason says.
-
-A key is the name of a test, for all its cases, or of one case. Every test named there has to fail, and every
-other to pass. ``--record`` writes the counts at the top of the files. Without a folder, the table of
-docs/from-deltalake.md is printed from these.
+``--record`` writes the counts at the top of the files. Without a folder, the table of docs/from-deltalake.md
+is printed from these.
 """
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import tarfile
-import tomllib
 import venv
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.support.modules import ROOT
+from tests.support.suite_outcomes import Counts, read_outcomes, read_report, report_on
 
 RELEASE = "1.6.6"
 OUTCOMES = Path(__file__).parent / "outcomes"
@@ -51,45 +43,6 @@ SERVICES = (
 SKIPPED = ("test_benchmark", "pyspark_integration", "data_acceptance")
 """Files that measure, or that start Spark or compare with tables that are not in the distribution."""
 MINUTES = 10
-
-
-KINDS = ("private", "spark", "differs")
-"""Why a test is recorded, in the order of the docstring above."""
-
-
-class Counts(NamedTuple):
-    """How many tests of a file were run, and how many of each kind fail."""
-
-    run: int = 0
-    private: int = 0
-    spark: int = 0
-    differs: int = 0
-
-    @property
-    def public(self):
-        return self.run - self.private
-
-    @property
-    def passed(self):
-        return self.public - self.spark - self.differs
-
-
-class Outcomes(NamedTuple):
-    """What a file of `outcomes/` records: its counts, and the reasons of failing tests by name."""
-
-    counts: Counts
-    reasons: dict[str, dict[str, str]]
-
-    def kind(self, test):
-        """Return what is recorded of a test: one of `KINDS`, or None if it has to pass."""
-        names = {test, test.partition("[")[0]}
-        return next((kind for kind in KINDS if names & self.reasons[kind].keys()), None)
-
-
-def read_outcomes(path):
-    """Read what is recorded of a file of the suite; nothing, if there is no such file."""
-    found = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return Outcomes(Counts(**found.get("counts", {})), {kind: found.get(kind, {}) for kind in KINDS})
 
 
 def make_suite(folder):
@@ -137,37 +90,7 @@ def run_files(python, suite, names, report):
     )
     if not Path(report).exists():
         raise RuntimeError(f"the suite did not run: {done.stdout}{done.stderr}")
-    passed = {name: {} for name in names}
-    for case in ElementTree.parse(report).iter("testcase"):
-        results = {each.tag for each in case} - {"system-out", "system-err", "properties"}
-        if "skipped" not in results:
-            name = case.get("classname").rpartition(".")[2] or case.get("name").rpartition(".")[2]
-            passed.setdefault(name, {})[case.get("name")] = not results
-    return passed, done.stdout
-
-
-def compare(name, passed, outcomes):
-    """Return the counts of a file, and a line for each test that did not do what is recorded."""
-    found, lines = dict.fromkeys(KINDS, 0), []
-    for test, succeeded in passed.items():
-        kind = outcomes.kind(test)
-        if kind == "private" or not succeeded:
-            found[kind or "differs"] += 1
-        if succeeded == (kind is not None):
-            done = "passed" if succeeded else "failed"
-            lines.append(f"{name}: {test} {done}, recorded: {kind or 'passes'}")
-    named = {each.partition("[")[0] for each in passed} | passed.keys()
-    gone = {test for tests in outcomes.reasons.values() for test in tests} - named
-    lines += [f"{name}: there is no test {each}" for each in sorted(gone)]
-    return Counts(len(passed), **found), lines
-
-
-def record(name, counts):
-    """Write the counts of a file at its top."""
-    path = OUTCOMES / f"{name}.toml"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    values = ", ".join(f"{field} = {value}" for field, value in counts._asdict().items())
-    path.write_text(f"counts = {{ {values} }}\n" + re.sub(r"\Acounts = .*\n", "", text), encoding="utf-8")
+    return read_report(Path(report), names), done.stdout
 
 
 def render_table():
@@ -208,15 +131,7 @@ def main():
     )
     if arguments.output:
         print(output)
-    unexpected = []
-    for name, tests in passed.items():
-        counts, lines = compare(name, tests, read_outcomes(OUTCOMES / f"{name}.toml"))
-        unexpected += lines
-        print(f"{name}: {counts.passed} of {counts.public} pass, {counts.private} are private")
-        if arguments.record:
-            record(name, counts)
-    print("\n".join(unexpected))
-    return bool(unexpected)
+    return bool(report_on(passed, OUTCOMES, records=arguments.record))
 
 
 if __name__ == "__main__":

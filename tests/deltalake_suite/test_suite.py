@@ -4,17 +4,14 @@ import pytest
 
 from tests.deltalake_suite.suite import (
     OUTCOMES,
-    Counts,
-    Outcomes,
-    compare,
     list_files,
     make_environment,
     make_suite,
-    read_outcomes,
     render_table,
     run_files,
 )
 from tests.support.modules import ROOT
+from tests.support.suite_outcomes import Counts, Outcomes, compare, read_outcomes
 
 FILES = sorted(path.stem for path in OUTCOMES.glob("*.toml"))
 REASONS = {"private": {"test_b": "why"}, "spark": {}, "differs": {"test_c[2]": "why"}}

@@ -65,7 +65,6 @@ SPARKS_OWN = {
     "totalScheduledTasks",
     "numBins",
     "numBatches",
-    "zOrderStats",
     "clusteringStats",
     "numTableColumns",
     "numTableColumnsWithStats",
@@ -82,6 +81,9 @@ def counts(metrics):
     found = {name: value for name, value in metrics.items() if name not in SPARKS_OWN}
     for name in ("filesAdded", "filesRemoved"):
         found[name] = found[name]["totalFiles"]
+    if found.get("zOrderStats"):
+        files = {name: found["zOrderStats"][name]["num"] for name in ("inputOtherFiles", "mergedFiles")}
+        found["zOrderStats"] = found["zOrderStats"] | files
     return found
 
 

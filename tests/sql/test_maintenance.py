@@ -66,6 +66,17 @@ def test_table_is_named_in_any_way(con, lake, dialect, name):
     result = con.sql(f"OPTIMIZE {name.format(lake=lake)} ZORDER BY (id)", dialect=dialect)
     assert metrics_of(result)["numFilesRemoved"] == 6
     assert last(lake)["operationParameters"]["zOrderBy"] == '["id"]'
+    [found] = result.column("metrics").to_pylist()
+    merged = {"num": found["numFilesRemoved"], "size": found["filesRemoved"]["totalSize"]}
+    assert found["zOrderStats"] == {
+        "strategyName": "all",
+        "inputCubeFiles": {"num": 0, "size": 0},
+        "inputOtherFiles": merged,
+        "inputNumCubes": 0,
+        "mergedFiles": merged,
+        "numOutputCubes": found["partitionsOptimized"],
+        "mergedNumCubes": None,
+    }
 
 
 def test_tables_of_a_catalog_and_of_a_current_namespace_are_known(con, lake):

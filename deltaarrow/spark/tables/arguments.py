@@ -16,7 +16,7 @@ _KINDS = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}
 def ensure_type(value: Any, kind: type, name: str) -> None:
     """Raise `ValueError` unless an argument has a type."""
     if not isinstance(value, kind):
-        raise ValueError(f"{name} needs to be {_KINDS[kind]} but got {type(value)}")
+        raise ValueError(f"{name} needs to be {_KINDS[kind]} but got '{type(value)}'.")
 
 
 def refuse_types(message: str, values: Iterable[Any]) -> NoReturn:

@@ -58,5 +58,7 @@ class DeltaOptimizeBuilder:
         return self._execute(column_list(cols, "Z-order"))
 
     def _execute(self, z_order: tuple[str, ...]) -> "DataFrame":
-        condition = " AND ".join(f"({each})" for each in self._conditions) or None
+        condition = self._conditions[0] if len(self._conditions) == 1 else None
+        if len(self._conditions) > 1:
+            condition = " AND ".join(f"({each})" for each in self._conditions)
         return arrow_frame(self._spark, operations.optimize(self._spark, self._table, condition, z_order))

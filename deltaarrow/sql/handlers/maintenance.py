@@ -23,7 +23,7 @@ the same with UPGRADE UNIFORM    `TableOptimizer.upgrade_uniform`
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,8 @@ _CAPITAL = re.compile("(?=[A-Z])")
 
 def _optimize(session: "Session", statement: Optimize) -> pa.Table:
     table = session.table(statement.table)
-    return _of_optimize(table, _optimizing(session, table, statement)(**_options(session)))
+    metrics = _optimizing(session, table, statement)(**_options(session))
+    return _of_optimize(table, metrics, z_orders=bool(statement.z_order))
 
 
 def _plan_optimize(session: "Session", statement: Optimize) -> StatementPlan:
@@ -116,15 +117,30 @@ def _rewriting(name: str, table: DeltaTable, plan: OptimizePlan) -> StatementPla
     return StatementPlan([new_version(name, table), effect])
 
 
-def _of_optimize(table: DeltaTable, metrics: dict[str, Any]) -> pa.Table:
+def _of_optimize(table: DeltaTable, metrics: dict[str, Any], *, z_orders: bool = False) -> pa.Table:
     sizes = {name: orjson.loads(metrics[name]) for name in ("filesAdded", "filesRemoved")}
     for each in sizes.values():
         if not each["totalFiles"]:
             each.update(min=None, max=None)
     vectors = {"numDeletionVectorsRemoved": metrics["numDeletionVectorsRemoved"]}
     row = metrics | sizes | {"deletionVectorStats": vectors}
+    if z_orders:
+        row["zOrderStats"] = _z_order_stats(metrics["partitionsOptimized"], sizes["filesRemoved"])
     rows = pa.Table.from_pylist([{"path": redacted(table.table_uri), "metrics": row}], OPTIMIZE)
     return with_metrics(rows, metrics)
+
+
+def _z_order_stats(partitions: int, removed: Mapping[str, Any]) -> dict[str, Any]:
+    """What Spark tells of a Z-order: all files of a partition become one cube."""
+    merged = {"num": removed["totalFiles"], "size": removed["totalSize"]}
+    return {
+        "strategyName": "all",
+        "inputCubeFiles": {"num": 0, "size": 0},
+        "inputOtherFiles": merged,
+        "inputNumCubes": 0,
+        "mergedFiles": merged,
+        "numOutputCubes": partitions,
+    }
 
 
 def _vacuum(session: "Session", statement: Vacuum) -> pa.Table:

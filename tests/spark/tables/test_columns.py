@@ -97,7 +97,11 @@ def test_wrong_arguments_are_refused_as_delta_spark_does(spark, tmp_path):
         (ValueError, "'condition' in merge cannot be None", lambda: table.merge(source, None)),
         (TypeError, "Column or a string", lambda: table.merge(source, 1)),
         (ValueError, "'values' in whenNotMatchedInsert", lambda: merge.whenNotMatchedInsert("true")),
-        (ValueError, "version needs to be an int", lambda: table.restoreToVersion("1")),
+        (
+            ValueError,
+            "version needs to be an int but got '<class 'str'>'",
+            lambda: table.restoreToVersion("1"),
+        ),
         (ValueError, "timestamp needs to be a string", lambda: table.restoreToTimestamp(1)),
         (ValueError, "isShallow needs to be a boolean", lambda: table.clone("/x", "yes")),
         (ValueError, "All property values", lambda: table.clone("/x", properties={"a": 1})),
