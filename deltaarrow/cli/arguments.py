@@ -68,8 +68,8 @@ def new_commands(
 
 CATALOG_HELP = (
     "Where tables have their names: https://host/main for the catalog main of a Unity Catalog server, glue://"
-    " and a region for AWS Glue, thrift://host:9083 for a metastore of Hive, deltasharing://PROFILE#SHARE for a"
-    " share, or the folder of a file catalog."
+    " and a region for AWS Glue, thrift://host:9083 for a metastore of Hive, deltasharing://PROFILE#SHARE for"
+    " a share, or the folder of a file catalog."
 )
 _GIVEN = f"{__name__}.catalog"
 _catalog: ContextVar[str | None] = ContextVar("catalog", default=None)

@@ -14,16 +14,27 @@ __all__ = [
     "ensure_options_known",
     "library_missing",
     "refused_store",
+    "without_cache",
 ]
 
 CACHE_FOLDER, CACHE_BYTES = "cache_folder", "cache_bytes"
 CACHE_OPTIONS = (CACHE_FOLDER, CACHE_BYTES)
 """Options of the cache on disk, which every store but the local one takes."""
 
+
 _CHECKED = ("local",)
 """Schemes whose file systems hand options to nothing that would know further ones."""
 
 _OF_ALL = ("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache")
+
+
+def without_cache(storage_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of the store itself.
+
+    >>> without_cache({"cache_folder": "/var/cache", "anon": True})
+    {'anon': True}
+    """
+    return {name: value for name, value in storage_options.items() if name not in CACHE_OPTIONS}
 
 
 def ensure_options_known(protocol: str, options: Mapping[str, Any]) -> None:

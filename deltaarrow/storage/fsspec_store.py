@@ -19,7 +19,7 @@ from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
-from deltaarrow.storage.fsspec_options import CACHE_OPTIONS
+from deltaarrow.storage.fsspec_options import CACHE_OPTIONS, without_cache
 from deltaarrow.storage.gcs import GcsService
 from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.io_stats import counted, tally_of
@@ -103,10 +103,7 @@ class FsspecStore:
         return FsspecStore, (self.uri, self.storage_options)
 
     def _open(self) -> tuple[int, "fsspec.AbstractFileSystem"]:
-        return os.getpid(), self.service.open(self.uri, self._options_of_store())
-
-    def _options_of_store(self) -> dict[str, Any]:
-        return {name: value for name, value in self.storage_options.items() if name not in CACHE_OPTIONS}
+        return os.getpid(), self.service.open(self.uri, without_cache(self.storage_options))
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
         """Return the file system of this process."""
@@ -121,7 +118,7 @@ class FsspecStore:
             raise StorageError(f"chained file systems are not supported: {uri!r}")
         if not uri.partition("://")[2].strip("/"):
             raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
-        return self.service.normalised(uri, self._options_of_store())
+        return self.service.normalised(uri, without_cache(self.storage_options))
 
     @property
     def can_put_if_absent(self) -> bool:
@@ -130,7 +127,9 @@ class FsspecStore:
         Raises `StorageError` if the options ask for a lock, because a writer that takes one may put its
         commit over another.
         """
-        if self.service.is_safe is None and (refusal := self.service.refusal(self.storage_options)):
+        if self.service.is_safe is None and (
+            refusal := self.service.refusal(without_cache(self.storage_options))
+        ):
             raise StorageError(f"cannot write to {self.uri!r}: {refusal}")
         return self.honours_conditions
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaarrow.errors import StorageError
+from deltaarrow.storage.fsspec_options import without_cache
 from deltaarrow.storage.s3_options import LOCK, s3_arguments
 
 __all__ = ["LockSettings", "lock_settings"]
@@ -67,7 +68,7 @@ def lock_settings(storage_options: Mapping[str, Any], scheme: str = "s3") -> Loc
     >>> lock_settings({"AWS_REGION": "eu-west-1"}) is None
     True
     """
-    arguments = s3_arguments(storage_options)
+    arguments = s3_arguments(without_cache(storage_options))
     given: dict[str, Any] = {key: value for key, value in arguments.get(LOCK, {}).items() if value != ""}
     if not given and not os.environ.get(_VARIABLES["provider"]):
         return None
