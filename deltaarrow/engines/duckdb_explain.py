@@ -31,6 +31,7 @@ _LISTED = 5
 
 _LEFT_TO_DUCKDB = "DuckDB opens the files and skips row groups"
 _UNCLEAR = "DuckDB skips files by it, and does not tell which"
+_FOR_ROWS = "DuckDB computes it for the rows that it has read"
 _Node = Mapping[str, Any]
 
 
@@ -39,13 +40,15 @@ class _Branch:
     """One ``read_parquet`` in a profile.
 
     `parts` is the scan of the table of files that it is joined with, if any; `pruning` are the filters on
-    that by which DuckDB left out files; `is_empty` whether it found beforehand that they leave none.
+    that by which DuckDB left out files; `is_empty` whether it found beforehand that they leave none;
+    `above` are the filters on rows that it has read.
     """
 
     scan: _Node
     parts: _Node | None
     pruning: list[str]
     is_empty: bool
+    above: Sequence[str] = ()
 
 
 @dataclass
@@ -74,7 +77,7 @@ def explain_sql(connection: duckdb.DuckDBPyConnection, sql: str) -> list[Explana
     scans: list[_Scan] = []
     files = [view for view in views.values() if isinstance(view, ShownFiles)]
     operators = json.loads(rows[0][1])["operator"]
-    branches = [branch for operator in operators for branch in _branches(operator, None)]
+    branches = [branch for operator in operators for branch in _branches(operator, None, ())]
     assigned = [_assign(branch, files, scans) for branch in branches]
     seen = {id(scan.view) for scan in scans} | {id(views[name]) for name, found in asked.items() if found}
     named = _tables(sql)
@@ -114,15 +117,20 @@ def _unread(view: ShownFiles | DatasetForDuckDB, is_known: bool) -> Explanation:
 # --- profile ---------------------------------------------------------------------------------------
 
 
-def _branches(node: _Node, parts: _Node | None) -> Iterator[_Branch]:
-    """Yield the scans of data files below an operator; `parts` is the scan that theirs is joined with."""
+def _branches(node: _Node, parts: _Node | None, above: Sequence[str]) -> Iterator[_Branch]:
+    """Yield the scans of data files below an operator.
+
+    `parts` is the scan that theirs is joined with, and `above` are the filters directly above that join.
+    DuckDB moves no filter below a join if its computation may fail, or may have other effects.
+    """
     if "Filename(s)" in node["extra_info"]:
-        yield _branch(node, parts)
+        yield replace(_branch(node, parts), above=above)
     children = node.get("children", [])
     for child in children:
         others = [other for other in children if other is not child]
-        of_files = others[0] if node["type"] == "HASH_JOIN" and _is_of_parts(others) else parts
-        yield from _branches(child, of_files)
+        is_joined = node["type"] == "HASH_JOIN" and _is_of_parts(others)
+        texts = _texts(node, "Expression") if node["type"] == "FILTER" else above if is_joined else ()
+        yield from _branches(child, others[0] if is_joined else parts, texts)
 
 
 def _is_of_parts(nodes: Sequence[_Node]) -> bool:
@@ -235,6 +243,8 @@ def _explained(scan: _Scan) -> Explanation:
         explanation = explanation.idle(_shown(text, view), _UNCLEAR)
     for text in dict.fromkeys(t for branch in scan.branches.values() for t in _texts(branch.scan, "Filters")):
         explanation = explanation.idle(_shown(text, view), _LEFT_TO_DUCKDB)
+    for text in dict.fromkeys(text for branch in scan.branches.values() for text in branch.above):
+        explanation = explanation.idle(_shown(text, view), _FOR_ROWS)
     opened, scanned, total = (
         sum(int(number) for number in numbers)
         for numbers in (

@@ -10,8 +10,8 @@ other names in nested types     ``remap_struct``, through which filters still re
 timestamp without zone, INT96   ``make_timestamptz(epoch_us(t))``: as UTC, whatever the session's zone
 timestamp with zone             ``make_timestamp(epoch_us(t))`` if the type of the table has no zone
 text in plain binary            ``decode(b)``; a cast would render bytes as ``\xE2``
-absent struct or variant        a default of ``remap_struct``: if a query extracts from a struct that the
-inside a struct                 reader filled in, DuckDB fails and invalidates the database
+absent struct or variant        NULL: if a query extracts from a struct that the reader filled in, or shows
+inside a struct                 one that ``remap_struct`` did, DuckDB fails and invalidates the database
 ==============================  ====================================================================
 
 Nested values of these kinds are unpacked, converted by the expression, and packed again.
@@ -114,8 +114,7 @@ class _Part:
         if self.converts:
             return self.converted(source, depth)
         if self.renames:
-            defaults = self.defaults() or "NULL"
-            return f"remap_struct({source}, NULL::{self.logical}, {self.mapping()}, {defaults})"
+            return f"remap_struct({source}, NULL::{self.logical}, {self.mapping()}, NULL)"
         return source
 
     def converted(self, source: str, depth: int) -> str:
@@ -124,10 +123,6 @@ class _Part:
     def mapping(self) -> str:
         """The third argument of ``remap_struct``."""
         raise NotImplementedError
-
-    def defaults(self) -> str | None:
-        """The fourth argument of ``remap_struct``; None without defaults."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -148,13 +143,10 @@ class _Absent(_Part):
     """A field of a struct that the file lacks and that is not requested from the reader."""
 
     @property
-    def renames(self) -> bool:
+    def converts(self) -> bool:
         return True
 
-    def value(self, source: str, depth: int) -> str:
-        return self.defaults()
-
-    def defaults(self) -> str:
+    def converted(self, source: str, depth: int) -> str:
         return f"NULL::{self.logical}"
 
 
@@ -169,8 +161,7 @@ class _Struct(_Part):
 
     @property
     def converts(self) -> bool:
-        is_empty = all(isinstance(part, _Absent) for _, _, part in self.members)
-        return is_empty or any(part.converts for _, _, part in self.members)
+        return any(part.converts for _, _, part in self.members)
 
     def converted(self, source: str, depth: int) -> str:
         values = ", ".join(
@@ -181,12 +172,7 @@ class _Struct(_Part):
         return f"CASE WHEN {source} IS NOT NULL THEN struct_pack({values}) END"
 
     def mapping(self) -> str:
-        return _mapping(each for each in self.members if not isinstance(each[2], _Absent))
-
-    def defaults(self) -> str | None:
-        found = {name: default for name, _, part in self.members if (default := part.defaults()) is not None}
-        texts = [f"{quote_literal(name)}: {default}" for name, default in found.items()]
-        return f"{{{', '.join(texts)}}}" if texts else None
+        return _mapping(self.members)
 
 
 @dataclass(frozen=True)

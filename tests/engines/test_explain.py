@@ -237,7 +237,7 @@ def many(tmp_path_factory):
 NATIVE = {
     "p = 5": (1, "p = 5"),
     "p IN (4, 6, 9) AND id > 4500": (3, "p"),
-    "p % 8 = 0": (5, "p % 8"),
+    "p::VARCHAR LIKE '%5'": (4, "suffix(CAST(p AS VARCHAR)"),
     "p > 35 AND p <> 38": (3, "p > 35"),
     "id BETWEEN 3000 AND 3010": (40, None),
 }
@@ -268,7 +268,17 @@ def test_functions_of_the_caller(many):
         connection.create_function("odd", lambda n: n % 2 == 1, ["BIGINT"], "BOOLEAN")
         (found,) = native(connection, many, "SELECT sum(id) FROM t WHERE odd(p) AND p < 10")
     reasons = [part.reason or "" for part in found.parts if "odd" in part.condition]
-    assert reasons and "does not tell" in reasons[0]
+    # DuckDB moved the filter to the table of files before release 2.0.1.
+    assert len(reasons) == 1 and ("does not tell" in reasons[0] or "for the rows" in reasons[0])
+    assert found.left_files == 10
+
+
+def test_conditions_that_may_fail_are_computed_for_rows(many):
+    with duckdb_session() as connection:
+        (found,) = native(connection, many, "SELECT sum(id) FROM t WHERE id // (p + 1) > 700 AND p < 10")
+    assert [part.reason for part in found.parts if "//" in part.condition] == [
+        "DuckDB computes it for the rows that it has read"
+    ]
     assert found.left_files == 10
 
 
