@@ -2,10 +2,12 @@
 
 from deltaarrow.storage.azure_options import AZURE_OPTIONS
 from deltaarrow.storage.gcs_options import GCS_OPTIONS
+from deltaarrow.storage.hf_options import HF_OPTIONS
 from deltaarrow.storage.s3_options import S3_OPTIONS
 
 __all__: list[str] = []
 
 if __name__ == "__main__":
-    for name, table in (("s3", S3_OPTIONS), ("gcs", GCS_OPTIONS), ("azure", AZURE_OPTIONS)):
+    tables = {"s3": S3_OPTIONS, "gcs": GCS_OPTIONS, "azure": AZURE_OPTIONS, "hf": HF_OPTIONS}
+    for name, table in tables.items():
         print(f"<!-- {name}_options -->\n{table.render()}\n")

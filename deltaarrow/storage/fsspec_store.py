@@ -21,6 +21,7 @@ from deltaarrow.storage.azure import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.fsspec_options import CACHE_OPTIONS, without_cache
 from deltaarrow.storage.gcs import GcsService
+from deltaarrow.storage.hf import HfService
 from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.io_stats import counted, tally_of
 from deltaarrow.storage.memory import MemoryService
@@ -46,7 +47,10 @@ _SERVICES = {
     scheme: service
     for service in map(
         counted,
-        (S3Service(), GcsService(), AzureService(), HttpService(), MemoryService(), SharingService()),
+        (
+            *(S3Service(), GcsService(), AzureService(), HfService(), HttpService(), MemoryService()),
+            SharingService(),
+        ),
     )
     for scheme in service.schemes
 }

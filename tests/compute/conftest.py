@@ -1,3 +1,3 @@
-from tests.support.stores import cloud, place, s3_options, servers, writable_place
+from tests.support.stores import cloud, hub, place, s3_options, servers, writable_place
 
-__all__ = ["cloud", "place", "s3_options", "servers", "writable_place"]
+__all__ = ["cloud", "hub", "place", "s3_options", "servers", "writable_place"]

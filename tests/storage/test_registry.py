@@ -101,6 +101,7 @@ def test_a_place_in_bytes_is_refused() -> None:
         ("s3://bucket/t", "s3fs", "s3"),
         ("gs://bucket/t", "gcsfs", "gcs"),
         ("abfss://container@account.dfs.core.windows.net/t", "adlfs", "azure"),
+        ("hf://datasets/owner/name/t", "huggingface_hub", "hf"),
     ],
 )
 def test_a_library_that_is_missing_is_named_with_the_command_that_brings_it(

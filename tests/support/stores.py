@@ -22,6 +22,7 @@ import pytest
 
 from deltaarrow.storage import Store, open_store
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
+from tests.support.hub_server import HubServer, hub_server
 from tests.support.object_servers import azurite, fake_gcs_server, versitygw
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Place",
     "cloud",
     "fork",
+    "hub",
     "place",
     "raw_s3",
     "s3_options",
@@ -37,7 +39,7 @@ __all__ = [
 ]
 
 BUCKET = "deltaarrow-tests"
-READ_ONLY = ("other",)
+READ_ONLY = ("other", "hf")
 SERVERS = {"azurite": azurite, "fake-gcs-server": fake_gcs_server, "versitygw": versitygw}
 WRITABLE = (
     *("local", "memory", "s3", "gs", "azure"),
@@ -89,6 +91,14 @@ def s3_options() -> Iterator[dict[str, str]]:
 def cloud() -> Iterator[CloudServer]:
     """A server of Google and Azure with one bucket."""
     with cloud_server(BUCKET) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def hub() -> Iterator[HubServer]:
+    """A Hugging Face Hub with one dataset."""
+    with hub_server() as server:
+        server.put("tests/tables", "README.md", b"")
         yield server
 
 
@@ -146,6 +156,11 @@ def _place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
             options = request.getfixturevalue("s3_options")
             root = f"{BUCKET}/{number}/t"
             return Place(open_store(f"s3://{root}", options), _put(raw_s3(options), root))
+        case "hf":
+            hub = request.getfixturevalue("hub")
+            options = {"endpoint": hub.url, "token": False}
+            store = open_store(f"hf://datasets/tests/tables/{number}/t", options)
+            return Place(store, lambda name, data: hub.put("tests/tables", f"{number}/t/{name}", data))
         case "gs" | "azure":
             pytest.importorskip("gcsfs" if request.param == "gs" else "adlfs")
             server = request.getfixturevalue("cloud")
