@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.case import OURS, Case
-from benchmarks.extension import EXTENSION, python_of_extension
+from benchmarks.extension import is_elsewhere, python_of
 from benchmarks.measure import Step, Task
 from benchmarks.results import CaseResult, Conditions, Measurements
 
@@ -65,9 +65,9 @@ def perform_in_fresh_process(task: Task) -> Any:
     Raises `EngineFailedError` with the standard error of the process.
     """
     python = Path(sys.executable)
-    if task.engine == EXTENSION:
+    if is_elsewhere(task.engine):
         try:
-            python = python_of_extension(Path(task.root))
+            python = python_of(task.engine, Path(task.root))
         except subprocess.CalledProcessError as error:
             raise EngineFailedError(f"{task.case}: no environment for {task.engine}\n{error}") from error
     process = subprocess.run(

@@ -16,9 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, short
 from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, merge_all, written_files
 from benchmarks.data_lineitem import MERGED, VECTORS
@@ -83,7 +80,7 @@ _ON_ROWS = {
 """Operations on ``lineitem``, and the greatest ratio to delta-spark."""
 
 _MERGE = _Operation(
-    lambda table: merge_all(table, pq.read_table(_source_of(Path(table.table_uri)))),
+    lambda table: _merge_source(table),
     "MERGE INTO {table} AS t USING parquet.`{source}` AS s"
     " ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber"
     " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
@@ -179,10 +176,19 @@ def _delta_spark(operation: _Operation, copy: Callable[[Path, Path], Path]) -> E
 
 def _linked_beside_source(data: Path, folder: Path) -> Path:
     """Create a table from links, and beside it a Parquet file of the rows to merge."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     linked_table(data, folder, VECTORS)
     with pa.ipc.open_stream(pa.OSFile(str(data / MERGED))) as rows:
         pq.write_table(rows.read_all(), _source_of(folder))
     return folder
+
+
+def _merge_source(table: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    return merge_all(table, pq.read_table(_source_of(Path(table.table_uri))))
 
 
 def _source_of(folder: Path) -> Path:

@@ -6,9 +6,10 @@ sends. It is a process of its own, the same for both libraries.
 
 import importlib
 import itertools
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, short
 from benchmarks.data import day, write_log_of_checkpoint, write_orders_table, write_small_table
 from benchmarks.data_maintenance import write_folder_of_files
+from benchmarks.extension import HTTPFS, connect_to
 from benchmarks.object_server import Traffic, serving
 
 __all__ = ["cases"]
@@ -56,18 +58,35 @@ def cases(scale: Scale) -> list[Case]:
     return [
         _case("open", log, _open, Target(plus=8, of="one after another")),
         _case("plan_one_day", log, _plan),
-        _case("scan_one_column", orders, _scan),
+        _case("scan_one_column", orders, _scan, _LIKE_DUCKDB, peers={HTTPFS: _files_in_duckdb}),
+        Case(
+            f"scan_one_column_in_duckdb_{orders.name}",
+            orders,
+            {OURS: _engine("deltaarrow", _scan_in_duckdb, changes=False), HTTPFS: _files_in_duckdb},
+            _answer,
+            _figures,
+            targets=(_LIKE_DUCKDB,),
+        ),
         _case("append_one_file", small, _append, Target(plus=5, of="requests"), changes=True),
         _case("vacuum", folder, _vacuum, changes=True),
     ]
 
 
-def _case(what: str, dataset: Dataset, work: Work, *targets: Target, changes: bool = False) -> Case:
+_LIKE_DUCKDB = Target(HTTPFS, 1.2, of="requests")
+
+
+def _case(
+    what: str,
+    dataset: Dataset,
+    work: Work,
+    *targets: Target,
+    changes: bool = False,
+    peers: Mapping[str, Engine] | None = None,
+) -> Case:
     libraries = {OURS: "deltaarrow", "deltalake": "deltalake"}
     engines = {name: _engine(library, work, changes=changes) for name, library in libraries.items()}
-    return Case(
-        f"{what}_{dataset.name}", dataset, engines, lambda done: done.found(), _figures, targets=targets
-    )
+    engines |= peers or {}
+    return Case(f"{what}_{dataset.name}", dataset, engines, _answer, _figures, targets=targets)
 
 
 def _engine(library: str, work: Work, *, changes: bool) -> Engine:
@@ -91,6 +110,24 @@ def _engine(library: str, work: Work, *, changes: bool) -> Engine:
                 yield _Done(found, server.traffic())
 
     return run
+
+
+def _files_in_duckdb(data: Path, _: Path) -> Iterator[Any]:
+    """DuckDB's own reader over the data files of the table; a connection keeps what it has read of them."""
+    (commit,) = (data / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    files = [f"s3://{data.name}/{action['add']['path']}" for action in actions if "add" in action]
+    with serving(data.parent, _MILLISECONDS) as server:
+        while True:
+            con = connect_to(server.storage_options)
+            server.traffic()
+            yield READY
+            found = con.execute(f"SELECT sum(id)::BIGINT FROM read_parquet({files})").fetchall()[0][0]
+            yield _Done(partial(int, found), server.traffic())
+
+
+def _answer(done: _Done) -> Any:
+    return done.found()
 
 
 def _figures(done: _Done) -> dict[str, float]:
@@ -124,6 +161,16 @@ def _scan(library: Any, uri: str, options: dict[str, str]) -> Iterator[Any]:
     yield
     found = table.to_pyarrow_table(columns=["id"])
     yield lambda: pc.sum(found["id"]).as_py()
+
+
+def _scan_in_duckdb(library: Any, uri: str, options: dict[str, str]) -> Iterator[Any]:
+    import duckdb
+
+    con = duckdb.connect()
+    library.register(con, "orders", library.DeltaTable(uri, storage_options=options))
+    yield
+    found = con.execute("SELECT sum(id)::BIGINT FROM orders").fetchall()[0][0]
+    yield partial(int, found)
 
 
 def _append(library: Any, uri: str, options: dict[str, str]) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from benchmarks.case import OURS, SCALES, Case
 from benchmarks.cases import SUITES
 from benchmarks.cases.distributed import ONE_NODE
 from benchmarks.data_lineitem import MERGED
-from benchmarks.extension import EXTENSION
+from benchmarks.extension import ELSEWHERE, is_elsewhere
 from benchmarks.measure import Task, perform
 from benchmarks.report import render_table
 from benchmarks.runner import (
@@ -47,13 +47,13 @@ TIMED = {suite: case for suite, case in reversed(EVERYDAY) if suite in ("snapsho
 
 @pytest.mark.parametrize(("suite", "case"), EVERYDAY, ids=[case.name for _, case in EVERYDAY])
 def test_engines_agree_and_are_compared(suite: str, case: Case, root: Path) -> None:
-    check(suite, case.without(EXTENSION), root, is_timed=TIMED.get(suite) is case)
+    check(suite, case.without(ELSEWHERE), root, is_timed=TIMED.get(suite) is case)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("suite", "case"), ON_ONE_NODE, ids=[case.name for _, case in ON_ONE_NODE])
 def test_engines_are_timed(suite: str, case: Case, root: Path) -> None:
-    check(suite, case.without(EXTENSION), root)
+    check(suite, case.without(ELSEWHERE), root)
 
 
 @pytest.mark.slow
@@ -112,18 +112,21 @@ def check(suite: str, case: Case, root: Path, is_timed: bool = True) -> None:
 
 
 @pytest.mark.slow
-def test_the_extension_of_duckdb_agrees_in_its_own_environment(root: Path) -> None:
-    asked = [(suite, case) for suite, case in CASES if EXTENSION in case.engines]
-    assert {suite for suite, _ in asked} == {"snapshot_load", "scan", "tpch"}
-    for suite, case in asked:
-        alone = replace(case, engines={engine: case.engines[engine] for engine in (OURS, EXTENSION)})
+def test_the_extensions_of_duckdb_agree_in_their_own_environments(root: Path) -> None:
+    asked = [
+        (suite, case, engine) for suite, case in CASES for engine in case.engines if is_elsewhere(engine)
+    ]
+    assert {suite for suite, *_ in asked} == {"snapshot_load", "scan", "tpch", "stores"}
+    for suite, case, engine in asked:
+        alone = replace(case, engines={each: case.engines[each] for each in (OURS, engine)})
 
         def here(task: Task) -> object:
             if task.do == "time":
                 return MEASURED
-            return perform_in_fresh_process(task) if task.engine == EXTENSION else perform(task)
+            return perform_in_fresh_process(task) if is_elsewhere(task.engine) else perform(task)
 
-        run_case(suite, alone, Settings("tiny", root, rounds=1, repeats=1), here)
+        targets = tuple(each for each in case.targets if each.beside in ("", engine))
+        run_case(suite, replace(alone, targets=targets), Settings("tiny", root, rounds=1, repeats=1), here)
 
 
 def test_targets_are_beside_engines_of_their_cases() -> None:
@@ -154,7 +157,7 @@ def test_a_wrong_answer_is_not_timed(root: Path) -> None:
         return {"files": -1} if task.engine == OURS else perform(task)
 
     with pytest.raises(WrongAnswerError, match="'files': -1"):
-        run_case(suite, case.without(EXTENSION), Settings("tiny", root, rounds=1, repeats=1), lying)
+        run_case(suite, case.without(ELSEWHERE), Settings("tiny", root, rounds=1, repeats=1), lying)
     assert "time" not in done
 
 
