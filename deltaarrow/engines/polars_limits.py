@@ -17,39 +17,26 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deltaarrow.display.redaction import redacted
+from deltaarrow.engines.polars_stores import store_obstacle
 from deltaarrow.scan import FileTask, TableLayout
 from deltaarrow.scan.column_binding import bind_columns, schema_key
 from deltaarrow.scan.damage import ensure_rows, ensure_sound_footer, reading
 from deltaarrow.schema import Field, PrimitiveType, StructType, fields_within, to_arrow_type
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import Store
 
-__all__ = ["BoundFile", "FileBinder", "obstacle", "storage_arguments"]
+__all__ = ["BoundFile", "FileBinder", "obstacle"]
 
 _FOOTER_THREADS = 16
 # Polars interprets such a name as a pattern that selects columns.
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 # Characters of an object name that need no escaping in a URL.
 _PLAIN_LOCATION = re.compile(r"s3://[A-Za-z0-9_.=/\-]+")
-_S3_OPTIONS = {
-    "aws_access_key_id",
-    "aws_secret_access_key",
-    "aws_session_token",
-    "aws_region",
-    "aws_endpoint_url",
-    "aws_allow_http",
-    "aws_virtual_hosted_style_request",
-    "aws_skip_signature",
-    "aws_request_payer",
-}
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
@@ -63,25 +50,14 @@ def obstacle(snapshot: Snapshot) -> str | None:
     if any(feature.startswith("variant") for feature in features):
         # Even if the schema no longer has such a column: its files may have it.
         return "Polars cannot open files with a column of type variant"
-    if not store.is_local and not _is_native_s3(store):
-        return f"Polars has no reader for {redacted(store.uri)}"
+    if (reason := store_obstacle(store)) is not None:
+        return reason
     for field in (*fields_within(snapshot.schema), *fields_within(snapshot.physical_schema)):
         if field.type == PrimitiveType("variant"):
             return "Polars cannot open files with a column of type variant"
         if _PATTERN.fullmatch(field.name):
             return f"Polars interprets the column name {field.name!r} as a pattern"
     return None
-
-
-def _is_native_s3(store: Store) -> bool:
-    return store.uri.startswith("s3://") and all(key.lower() in _S3_OPTIONS for key in store.storage_options)
-
-
-def storage_arguments(store: Store) -> dict[str, Any]:
-    """Return the arguments of `polars.scan_parquet` that reach the store; see `obstacle`."""
-    if store.is_local:
-        return {}
-    return {"storage_options": {key.lower(): str(value) for key, value in store.storage_options.items()}}
 
 
 # --- files -----------------------------------------------------------------------------------------

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.engines.polars_hooks import deletion_arguments, is_hook_verified, read_deleted_rows
-from deltaarrow.engines.polars_limits import BoundFile, storage_arguments
+from deltaarrow.engines.polars_limits import BoundFile
 from deltaarrow.engines.polars_live_rows import LiveRows
+from deltaarrow.engines.polars_stores import storage_arguments
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask, TableLayout

@@ -188,7 +188,7 @@ def test_a_table_in_s3_reached_by_options_of_s3fs_alone(tmp_path, s3_options):
         "client_kwargs": {"region_name": s3_options["AWS_REGION"]},
     }
     frame = scan_delta(f"s3://{BUCKET}/polars/u", storage_options=options)
-    assert not is_native(frame)
+    assert is_native(frame)
     check(frame)
 
 
