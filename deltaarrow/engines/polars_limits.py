@@ -36,7 +36,7 @@ _FOOTER_THREADS = 16
 # Polars interprets such a name as a pattern that selects columns.
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 # Characters of an object name that need no escaping in a URL.
-_PLAIN_LOCATION = re.compile(r"s3://[A-Za-z0-9_.=/\-]+")
+_PLAIN_LOCATION = re.compile(r"(?:(?:s3|gs)://|abfss://[a-z0-9\-]+@)[A-Za-z0-9_.=/\-]+")
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 

@@ -1,21 +1,30 @@
-"""How Polars's own reader reaches the store of a table: S3, with what the store's client knows.
+"""How Polars's own reader reaches the store of a table: S3, Google and Azure, with what its client knows.
 
 Polars reads objects by the Rust library object_store, with fewer and wider requests and less work for each
 than any reader in Python. It is told the server and the region of the store's own client, and asks for
 credentials whenever it needs some: those in the options, of the environment, of a profile or of the machine,
 or lent by a catalog that renews them. So its plans hold no credentials.
+`deltaarrow.engines.polars_clouds` has what is Google's and Azure's.
 
 Options that Polars would not follow as the store does, and the cache on disk, leave files to the batch
 reader; so do other stores.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from deltaarrow.display.redaction import redacted
+from deltaarrow.engines.polars_clouds import (
+    azure_keys,
+    azure_options,
+    azure_unfollowed,
+    google_keys,
+    google_options,
+    google_unfollowed,
+)
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage import Store
 
@@ -59,17 +68,63 @@ def store_obstacle(store: Store) -> str | None:
     """Return why Polars's reader is not given the files of a store; None if it is."""
     if store.is_local:
         return None
-    if not store.uri.startswith("s3://"):
+    reach = _REACHED.get(store.uri.partition("://")[0])
+    if reach is None:
         return f"Polars has no reader for {redacted(store.uri)}"
-    options = store.storage_options
-    if not options.keys().isdisjoint(_lazily("CACHE_OPTIONS")):
+    if not store.storage_options.keys().isdisjoint(_lazily("CACHE_OPTIONS")):
         return "Polars does not read through the cache on disk"
-    arguments = _arguments(_lazily("s3_arguments")(options))
+    other = reach.unfollowed(store)
+    return None if other is None else f"Polars does not follow {other}"
+
+
+def storage_arguments(store: Store) -> dict[str, Any]:
+    """Return the arguments of `polars.scan_parquet` that reach a store without a `store_obstacle`."""
+    if store.is_local:
+        return {}
+    reach = _REACHED[store.uri.partition("://")[0]]
+    with store.reaching():
+        options = reach.options(store)
+    is_anonymous = any(name.endswith("skip_signature") for name in options)
+    return {
+        "storage_options": options,
+        "credential_provider": None if is_anonymous else _Credentials(store),
+    }
+
+
+@dataclass(frozen=True)
+class _Credentials:
+    """Asks the store for credentials when Polars does; it is pickled as the store is."""
+
+    store: Store
+    kept_seconds: int = _ASKED_AGAIN_SECONDS
+
+    def __call__(self) -> tuple[dict[str, str], int]:
+        reach = _REACHED[self.store.uri.partition("://")[0]]
+        with self.store.reaching():
+            keys = reach.keys(self.store)
+        return keys or {}, int(time.time()) + self.kept_seconds
+
+
+class _Reach(NamedTuple):
+    """How Polars reaches one kind of store."""
+
+    unfollowed: Callable[[Store], str | None]
+    """What Polars would not follow as the store does, for a message."""
+    options: Callable[[Store], dict[str, str]]
+    """Polars's options, without credentials."""
+    keys: Callable[[Store], dict[str, str] | None]
+    """Credentials that are still valid; None for anonymous access."""
+
+
+# --- S3 --------------------------------------------------------------------------------------------
+
+
+def _s3_unfollowed(store: Store) -> str | None:
+    arguments = _arguments(_lazily("s3_arguments")(store.storage_options))
     is_followed = _FOLLOWED | _OF_WRITERS | _OF_OTHER_READS
     if arguments.get(_ADDRESSING) in ("path", "auto"):
         is_followed |= {_ADDRESSING}
-    other = next((name for name in arguments if name not in is_followed), None)
-    return None if other is None else f"Polars does not follow the storage option {other}"
+    return next((f"the storage option {name}" for name in arguments if name not in is_followed), None)
 
 
 def _arguments(given: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -84,19 +139,18 @@ def _arguments(given: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def storage_arguments(store: Store) -> dict[str, Any]:
-    """Return the arguments of `polars.scan_parquet` that reach a store without a `store_obstacle`."""
-    if store.is_local:
-        return {}
+def _s3_options(store: Store) -> dict[str, str]:
     filesystem = cast("S3FileSystem", store.fsspec_filesystem())
-    with store.reaching():
-        endpoint, region = _lazily("sync")(filesystem.loop, _server_of, filesystem)
-    options = _options(endpoint, region)
+    options = _options(*_lazily("sync")(filesystem.loop, _server_of, filesystem))
     if filesystem.req_kw:
         options["aws_request_payer"] = "true"
-    if filesystem.anon:
-        return {"storage_options": options | {"aws_skip_signature": "true"}, "credential_provider": None}
-    return {"storage_options": options, "credential_provider": _Credentials(store)}
+    return options | ({"aws_skip_signature": "true"} if filesystem.anon else {})
+
+
+def _s3_keys(store: Store) -> dict[str, str]:
+    filesystem = cast("S3FileSystem", store.fsspec_filesystem())
+    keys: dict[str, str] = _lazily("sync")(filesystem.loop, _keys_of, filesystem)
+    return keys
 
 
 def _options(endpoint: str, region: str | None) -> dict[str, str]:
@@ -134,14 +188,9 @@ async def _keys_of(filesystem: "S3FileSystem") -> dict[str, str]:
     return {name: key for name, key in zip(names, keys, strict=True) if key}
 
 
-@dataclass(frozen=True)
-class _Credentials:
-    """Asks the store for credentials when Polars does; it is pickled as the store is."""
-
-    store: Store
-
-    def __call__(self) -> tuple[dict[str, str | None], int | None]:
-        filesystem = cast("S3FileSystem", self.store.fsspec_filesystem())
-        with self.store.reaching():
-            keys = _lazily("sync")(filesystem.loop, _keys_of, filesystem)
-        return keys, int(time.time()) + _ASKED_AGAIN_SECONDS
+_REACHED = {
+    "s3": _Reach(_s3_unfollowed, _s3_options, _s3_keys),
+    "gs": _Reach(google_unfollowed, google_options, google_keys),
+    "abfss": _Reach(azure_unfollowed, azure_options, azure_keys),
+}
+"""By the scheme of the store's URI."""

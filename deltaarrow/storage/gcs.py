@@ -38,7 +38,7 @@ _REMEDIES = {
     "cannot connect to host": "check GOOGLE_BASE_URL and the network",
     "invalid credentials": "check GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS",
     "anonymous caller": "give GOOGLE_SERVICE_ACCOUNT, or GOOGLE_SKIP_SIGNATURE='true' for public data only",
-    "401": "the credentials are not accepted; a GOOGLE_BEARER_TOKEN may have expired",
+    ", 401": "the credentials are not accepted; a GOOGLE_BEARER_TOKEN may have expired",
     "forbidden": "the credentials are known and may not do this",
     "requester pays": "give requester_pays=True and the project",
     "/upload/storage/": "check the name of the bucket",

@@ -9,10 +9,11 @@ import pytest
 
 from deltaarrow.engines.polars import scan_delta
 from deltaarrow.errors import CorruptDataFileError, CorruptLogError, StorageError
-from tests.support.stores import BUCKET, raw_s3, s3_options
+from tests.support.cloud_server import ACCOUNT
+from tests.support.stores import BUCKET, cloud, raw_s3, s3_options
 from tests.support.tables import TableBuilder
 
-__all__ = ["s3_options"]
+__all__ = ["cloud", "s3_options"]
 
 ID = pa.schema([("id", pa.int64())])
 NAMES = [
@@ -188,6 +189,17 @@ def test_a_table_in_s3_reached_by_options_of_s3fs_alone(tmp_path, s3_options):
         "client_kwargs": {"region_name": s3_options["AWS_REGION"]},
     }
     frame = scan_delta(f"s3://{BUCKET}/polars/u", storage_options=options)
+    assert is_native(frame)
+    check(frame)
+
+
+@pytest.mark.parametrize("kind", ["gs", "azure"])
+def test_a_table_in_google_and_azure(tmp_path, cloud, kind):
+    upload(build(tmp_path), lambda name, data: cloud.put(f"{BUCKET}/polars/{kind}/{name}", data))
+    root = f"gs://{BUCKET}" if kind == "gs" else f"abfss://{BUCKET}@{ACCOUNT}.dfs.core.windows.net"
+    options = cloud.options_of_google if kind == "gs" else cloud.options_of_azure
+    options = {name: value for name, value in options.items() if name != "max_retries"}
+    frame = scan_delta(f"{root}/polars/{kind}", storage_options=options)
     assert is_native(frame)
     check(frame)
 

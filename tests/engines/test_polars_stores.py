@@ -2,7 +2,7 @@
 
 import logging
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 import pyarrow as pa
@@ -12,8 +12,10 @@ import s3fs
 import deltaarrow as da
 from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines.polars_stores import storage_arguments, store_obstacle
+from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from tests.support.faulty_server import faulty_server
 from tests.support.stores import BUCKET, s3_options
 
 __all__ = ["s3_options"]
@@ -134,6 +136,30 @@ def test_credentials_that_a_catalog_lends_are_renewed(options) -> None:
     assert frame.collect().to_arrow().to_pylist() == ROWS.to_pylist()
 
 
+def test_each_table_is_read_with_its_own_credentials(options) -> None:
+    """Polars keeps connections to a server; they must not outlive the credentials of a table."""
+    with faulty_server(options) as server:
+        place = options | {"AWS_ENDPOINT_URL": server.options["AWS_ENDPOINT_URL"]}
+
+        def signers(run) -> set[str]:
+            server.signers.clear()
+            assert run().height == 3
+            return {key for client, key in server.signers if client == "polars"}
+
+        for key in ("ann", "bob", "ann"):
+            frame = da.scan_delta(URI, storage_options=place | {"AWS_ACCESS_KEY_ID": key})
+            assert signers(frame.collect) == {key}
+        lender = Lender({name: value for name, value in place.items() if "KEY" not in name})
+        snapshot = Snapshot.load(LentStore(URI, lender))
+        arguments = storage_arguments(snapshot.store)
+        arguments["credential_provider"] = replace(arguments["credential_provider"], kept_seconds=0)
+        (path,) = (snapshot.store.location(task.path) for task in plan_scan(snapshot).tasks)
+        lent = pl.scan_parquet(path, **arguments)
+        for number in (1, 2):
+            lender.number = number
+            assert signers(lent.collect) == {f"key {number}"}
+
+
 def test_no_text_shows_the_credentials(options, monkeypatch, capfd, caplog) -> None:
     monkeypatch.setenv("POLARS_VERBOSE", "1")
     caplog.set_level(logging.INFO)
@@ -154,6 +180,35 @@ def test_no_text_shows_the_credentials(options, monkeypatch, capfd, caplog) -> N
     assert [text for text in map(str, texts) if SECRET in text] == []
 
 
+def test_credentials_of_google_and_azure(monkeypatch) -> None:
+    google = open_store("gs://bucket/t", {"GOOGLE_BEARER_TOKEN": SECRET})
+    arguments = storage_arguments(google)
+    assert (arguments["storage_options"], SECRET in repr(arguments)) == ({}, False)
+    assert arguments["credential_provider"]()[0] == {"bearer_token": SECRET}
+    anonymous = open_store(
+        "gs://bucket/t", {"GOOGLE_SKIP_SIGNATURE": "true", "base_url": "http://127.0.0.1:1"}
+    )
+    assert storage_arguments(anonymous) == {
+        "storage_options": {
+            "google_base_url": "http://127.0.0.1:1",
+            "allow_http": "true",
+            "google_skip_signature": "true",
+        },
+        "credential_provider": None,
+    }
+    uri = "abfss://box@lake.dfs.core.windows.net/t"
+    for given, keys in (
+        ({"account_key": "c2VjcmV0"}, {"account_key": "c2VjcmV0"}),
+        ({"sas_token": "?sv=1&sig=x"}, {"sas_token": "sv=1&sig=x"}),
+        ({"bearer_token": SECRET}, {"bearer_token": SECRET}),
+    ):
+        arguments = storage_arguments(open_store(uri, given))
+        assert arguments["storage_options"] == {"azure_storage_account_name": "lake"}
+        assert arguments["credential_provider"]()[0] == keys
+        assert [key for key in keys.values() if key in repr(arguments)] == []
+    assert storage_arguments(open_store(uri, {"skip_signature": "true"}))["credential_provider"] is None
+
+
 @pytest.mark.parametrize(
     ("further", "reason"),
     [
@@ -167,6 +222,16 @@ def test_what_polars_would_not_follow(further, reason, tmp_path) -> None:
     if "cache_folder" in further:
         further = {"cache_folder": str(tmp_path)}
     assert reason in store_obstacle(open_store(URI, further))
+
+
+def test_what_polars_would_not_follow_elsewhere() -> None:
+    google = open_store("gs://bucket/t", {"GOOGLE_SKIP_SIGNATURE": "true", "requester_pays": True})
+    assert "requester_pays" in store_obstacle(google)
+    azure = open_store("abfss://box@lake.dfs.core.windows.net/t", {"skip_signature": "true", "timeout": "5s"})
+    assert "the storage option read_timeout" in store_obstacle(azure)
+    fabric = open_store("abfss://w@onelake.dfs.fabric.microsoft.com/t", {"skip_signature": "true"})
+    assert "fabric" in store_obstacle(fabric)
+    assert "no reader" in store_obstacle(open_store("memory://x/t"))
 
 
 def test_what_only_writers_and_other_readers_follow() -> None:

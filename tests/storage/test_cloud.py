@@ -15,6 +15,7 @@ from deltaarrow.engines.duckdb import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.azure_options import AZURE_OPTIONS, azure_settings
+from deltaarrow.storage.gcs import GcsService
 from deltaarrow.storage.gcs_options import GCS_OPTIONS, gcsfs_options
 from deltaarrow.storage.service import PART_BYTES
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
@@ -497,3 +498,9 @@ with cloud_server("b") as server:
 def test_a_forked_child_ends(uri) -> None:
     ended = subprocess.run([sys.executable, "-c", FORKED, uri], capture_output=True, timeout=60, cwd=ROOT)
     assert ended.returncode == 0, ended.stderr.decode()
+
+
+def test_the_port_of_a_server_is_not_taken_for_the_number_of_an_error() -> None:
+    said = "http://127.0.0.1:40157/upload/storage/v1/b/absent-bucket/o"
+    assert GcsService().remedy(said) == "; check the name of the bucket"
+    assert "may have expired" in GcsService().remedy("Invalid grant, 401")

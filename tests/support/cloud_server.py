@@ -191,7 +191,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     # --- Google -------------------------------------------------------------------------------------
 
+    @property
+    def _is_xml(self) -> bool:
+        """Whether a request is of Google's older interface, ``/bucket/key``, by which Polars reads."""
+        return self.steps[1] in self.server_objects.buckets
+
     def _name_of_google(self) -> str | None:
+        if self._is_xml:
+            return "/".join(self.steps[1:])
         if "name" in self.given:
             return f"{self.steps[self.steps.index('b') + 1]}/{self.given['name']}"
         place = self.steps.index("b") + 1 if "b" in self.steps else 0
@@ -215,9 +222,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.command == "DELETE":
             del owner.objects[name]
             self._answer(204)
-        elif self.given.get("alt") == "media":
+        elif self.given.get("alt") == "media" or self._is_xml:
             found = owner.objects[name]
-            told = {"Last_Modified": formatdate(found.modified, usegmt=True)}
+            told = {"Last_Modified": formatdate(found.modified, usegmt=True), "ETag": f'"{found.md5}"'}
             self._answer_data(found, **told, X_Goog_Generation=str(found.generation))
         else:
             self._answer(200, json.dumps(_described(name, owner.objects[name])).encode())

@@ -39,6 +39,8 @@ class FaultyServer:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.requests: list[Request] = []
+        self.signers: list[tuple[str, str]] = []
+        """The clients of the requests, and the keys that they signed them with."""
         self.fault: Callable[[Request], Fault] = lambda request: None
         self.ignores_conditions = False
         self._target = urllib.parse.urlsplit(options["AWS_ENDPOINT_URL"]).netloc
@@ -71,6 +73,8 @@ class FaultyServer:
         key = urllib.parse.unquote(url.path).lstrip("/").partition("/")[2]
         request = Request(handler.command, key, "list-type=2" in url.query)
         self.requests.append(request)
+        signed = handler.headers.get("Authorization", "").partition("Credential=")[2].partition("/")[0]
+        self.signers.append((handler.headers.get("User-Agent", "").partition("/")[0], signed))
         fault = self.fault(request)
         if fault == "lost request":
             handler.close_connection = True
