@@ -16,9 +16,9 @@ from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from tests.support.faulty_server import faulty_server
-from tests.support.stores import BUCKET, s3_options
+from tests.support.stores import BUCKET, s3_options, servers
 
-__all__ = ["s3_options"]
+__all__ = ["s3_options", "servers"]
 
 URI = f"s3://{BUCKET}/of-polars"
 ROWS = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
@@ -103,6 +103,21 @@ def test_anonymous_access(options, no_variables) -> None:
     arguments = storage_arguments(open_store(URI, anonymous | {"AWS_SKIP_SIGNATURE": "true"}))
     assert arguments["credential_provider"] is None
     assert arguments["storage_options"]["aws_skip_signature"] == "true"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("server", "uri"),
+    [
+        ("versitygw", URI),
+        ("azurite", f"abfss://{BUCKET}@devstoreaccount1.dfs.core.windows.net/of-polars"),
+        ("fake-gcs-server", f"gs://{BUCKET}/of-polars"),
+    ],
+)
+def test_servers_of_others(servers, server, uri) -> None:
+    options = servers(server)
+    da.write_deltalake(uri, ROWS, storage_options=options)
+    check(uri, options)
 
 
 @dataclass
