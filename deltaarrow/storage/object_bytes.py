@@ -20,8 +20,11 @@ _WHOLE_BYTES = 256 << 10
 """The size up to which an object is read whole: a further request takes longer than these bytes."""
 
 
-_REMEMBERED = 64
-"""Objects whose size, and bytes where it is small, are kept for the next time that a reader opens them."""
+_REMEMBERED = 4096
+"""Objects whose size is kept for the next time that a reader opens them."""
+
+_REMEMBERED_WITH_BYTES = 64
+"""Those of them, the last ones, of which the bytes at hand are kept, too."""
 
 _UUID_AT_END = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*$", re.ASCII | re.IGNORECASE)
 
@@ -74,6 +77,10 @@ class ObjectBytes:
             known = 0
         return self._fetched(begin, end) if begin < known else tail[begin - known : end - known]
 
+    def forget_bytes(self) -> None:
+        """Keep the size alone."""
+        self._tail = b""
+
     def _fetched(self, begin: int, end: int) -> bytes:
         with self._store.reaching():
             filesystem = self._store.fsspec_filesystem()
@@ -92,6 +99,7 @@ class OpenedObjects:
     def __init__(self, store: "Store", service: "Service") -> None:
         self._store, self._service = store, service
         self._opened: collections.OrderedDict[str, ObjectBytes] = collections.OrderedDict()
+        self._with_bytes: collections.deque[str] = collections.deque()
         self._lock = Lock()
 
     def open(self, path: str) -> ObjectBytes:
@@ -106,6 +114,17 @@ class OpenedObjects:
             found = ObjectBytes(self._store, self._service, path, info, tail)
             with self._lock:
                 self._opened[path] = found
+                self._with_bytes.append(path)
+                if len(self._with_bytes) > _REMEMBERED_WITH_BYTES:
+                    self._forget_bytes(self._with_bytes.popleft())
                 if len(self._opened) > _REMEMBERED:
                     self._opened.popitem(last=False)
         return found
+
+    def _forget_bytes(self, path: str) -> None:
+        """Keep the size of a large object; of a small one nothing, as it is read whole when it is opened."""
+        found = self._opened.get(path)
+        if found is None or found.size <= _WHOLE_BYTES:
+            self._opened.pop(path, None)
+        else:
+            found.forget_bytes()
