@@ -32,9 +32,9 @@ aws_secret_access_key = pa55w0rd-of-tests
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def options(s3_options):
-    """Options with a secret that a text would show; the server does not check it."""
+    """Options for a table, with a secret that a text would show; the server does not check it."""
     da.write_deltalake(URI, ROWS, mode="overwrite", storage_options=s3_options)
     return s3_options | {"AWS_SECRET_ACCESS_KEY": SECRET}
 
@@ -178,8 +178,10 @@ def test_each_table_is_read_with_its_own_credentials(options) -> None:
 def test_no_text_shows_the_credentials(options, monkeypatch, capfd, caplog) -> None:
     monkeypatch.setenv("POLARS_VERBOSE", "1")
     caplog.set_level(logging.INFO)
-    frame = da.scan_delta(URI, storage_options=options)
-    table = da.DeltaTable(URI, storage_options=options)
+    uri = f"{URI}-without-a-file"
+    da.write_deltalake(uri, ROWS, mode="overwrite", storage_options=options)
+    frame = da.scan_delta(uri, storage_options=options)
+    table = da.DeltaTable(uri, storage_options=options)
     texts = [frame.explain(), frame.explain(optimized=False), repr(frame), da.explain(frame)]
     arguments = storage_arguments(table.snapshot.store)
     texts += [repr(arguments), str(arguments["credential_provider"])]
