@@ -15,6 +15,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from cachetools import LRUCache
+
 from deltaarrow.catalogs.sharing_client import SharingClient
 from deltaarrow.catalogs.sharing_download import download
 from deltaarrow.catalogs.sharing_hints import predicate_hints
@@ -154,7 +156,7 @@ class SharedTable:
         def read_adds() -> list[dict[str, Any]]:
             return (found or self._of(head, question)).adds
 
-        narrowed: OrderedDict[str, LogState] = OrderedDict()
+        narrowed: LRUCache[str, LogState] = LRUCache(_MOST_NARROWED)
 
         def narrow(predicate: Predicate) -> LogState | None:
             if state.is_read:
@@ -170,8 +172,6 @@ class SharedTable:
                 known = served_state(store, head.version, protocol, metadata, lambda: asked.adds)
                 with self._lock:
                     narrowed[key] = known
-                    while len(narrowed) > _MOST_NARROWED:
-                        narrowed.popitem(last=False)
             return known
 
         state = served_state(store, head.version, protocol, metadata, read_adds, narrow)

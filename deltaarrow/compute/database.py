@@ -5,13 +5,14 @@ compute in UTC and by the Gregorian calendar, whatever the locale is.
 """
 
 import atexit
-import collections
 import contextlib
 import os
 import re
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock, before_forks, keep_in_children
 
@@ -43,9 +44,8 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 class _Pool:
     def __init__(self, memory_limit: str) -> None:
         self.lock = Lock()
-        self.databases: collections.OrderedDict[Hashable, duckdb.DuckDBPyConnection] = (
-            collections.OrderedDict()
-        )
+        # A dropped database is not closed: closing a connection closes its cursors.
+        self.databases: LRUCache[Hashable, duckdb.DuckDBPyConnection] = LRUCache(_CAPACITY)
         self.memory_limit = memory_limit
         self.spill_folder: str | None = None
         self.preparing: threading.Thread | None = None
@@ -57,10 +57,6 @@ class _Pool:
         database = self.databases.get(key)
         if database is None:
             database = self.databases[key] = keep_in_children(make())
-            if len(self.databases) > _CAPACITY:
-                # Dropped, not closed: closing a connection closes its cursors.
-                self.databases.popitem(last=False)
-        self.databases.move_to_end(key)
         return database
 
 

@@ -6,12 +6,13 @@ here keep a position per thread and read ranges. DuckDB also looks up every list
 begins, and three more times when it opens one; on an object store each lookup is a request.
 """
 
-import collections
 import datetime
 import functools
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -110,7 +111,7 @@ def _wrapper() -> Any:
             self._service = _lazily("service_of")(store.uri, store.storage_options)
             self._written_once = _lazily("OpenedObjects")(store, self._service)
             self.protocol = protocol
-            self._opened: collections.OrderedDict[str, Mapping[str, Any]] = collections.OrderedDict()
+            self._opened: LRUCache[str, Mapping[str, Any]] = LRUCache(_REMEMBERED)
             self._lock = Lock()
             for name in _PASSED_ON:
                 setattr(self, name, functools.partial(self._pass_on, name))
@@ -131,13 +132,11 @@ def _wrapper() -> Any:
             found = opened.open(inside)
             with self._lock:
                 self._opened[path] = found.info
-                self._opened.move_to_end(path)
-                if len(self._opened) > _REMEMBERED:
-                    self._opened.popitem(last=False)
             return RangeReader(found.read)
 
         def _info_when_opened(self, path: str) -> Mapping[str, Any]:
-            found = self._opened.get(path)
+            with self._lock:
+                found = self._opened.get(path)
             if found is None:
                 filesystem = self._filesystem()
                 found = self._service.info(filesystem, self._service.path(filesystem, path))

@@ -19,10 +19,11 @@ Each may be read at another version or time as well (`deltaarrow.engines.duckdb_
 
 import contextlib
 import os
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
+
+from cachetools import LRUCache
 
 from deltaarrow.catalogs import (
     FolderNamespace,
@@ -68,7 +69,7 @@ class Catalog:
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
         self._attached: dict[str, tuple[str, Namespace]] = {}
         self._views: dict[str, View] = {}
-        self._opened: OrderedDict[tuple[str | int | None, ...], Snapshot] = OrderedDict()
+        self._opened: LRUCache[tuple[str | int | None, ...], Snapshot] = LRUCache(_MOST_TABLES)
         self._lock = Lock()
         self._held: dict[str, Snapshot] = {}
         self.changed: str | None = None
@@ -255,7 +256,7 @@ class Catalog:
                     table = Snapshot.load(known.store, version, known=known)
                 except VersionNotFoundError as error:
                     raise VersionNotFoundError(f"[DELTA_VERSION_NOT_FOUND] {error}") from error
-            self._keep(key, table)
+            self._opened[key] = table
         return table
 
     def _find(self, names: Sequence[str]) -> Snapshot | None:
@@ -296,14 +297,8 @@ class Catalog:
             held = self._held.get(table.store.uri)
             if held is not None:
                 return held
-            self._keep(key, table)
+            self._opened[key] = table
         return table
-
-    def _keep(self, key: tuple[str | int | None, ...], table: Snapshot) -> None:
-        self._opened[key] = table
-        self._opened.move_to_end(key)
-        while len(self._opened) > _MOST_TABLES:
-            self._opened.popitem(last=False)
 
 
 def may_name(folded: str, name: str) -> bool:

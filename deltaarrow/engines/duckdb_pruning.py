@@ -15,11 +15,11 @@ import functools
 import hashlib
 import re
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import duckdb
+from cachetools import LRUCache
 
 from deltaarrow.catalogs import View, fold
 from deltaarrow.compute import quote_identifier
@@ -33,7 +33,7 @@ from deltaarrow.engines.duckdb_references import (
     qualified_names,
 )
 from deltaarrow.engines.duckdb_travel import CHANGES, INSPECTIONS, SCAN, Call, Travel
-from deltaarrow.engines.duckdb_uses import Opened, Use
+from deltaarrow.engines.duckdb_uses import Source, Sources, Use
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Column, Predicate
 from deltaarrow.log.moments import parse_moment
@@ -99,11 +99,10 @@ class Rewriter:
         inspect: Inspect | None = None,
     ) -> None:
         self._connection = connection
-        self._most_helpers = most_helpers
         self._inspect = inspect
         self._catalog = catalog
-        self._opened: OrderedDict[Snapshot, Opened] = OrderedDict()
-        self._helpers: OrderedDict[str, Sequence[str]] = OrderedDict()
+        self._sources: LRUCache[Snapshot, Sources] = LRUCache(_MOST_SNAPSHOTS)
+        self._helpers: LRUCache[str, Sequence[str]] = LRUCache(most_helpers)
         self._views: dict[str, Snapshot] = {}
         self.plans: list[ScanPlan] = []
         """The plans of the Delta tables that the last rewritten statement reads."""
@@ -247,7 +246,7 @@ class Rewriter:
 
     def forget(self) -> None:
         """Stop using existing temporary objects: a transaction may have removed them."""
-        self._opened.clear()
+        self._sources.clear()
         self._helpers.clear()
         self._views.clear()
 
@@ -483,7 +482,7 @@ class Rewriter:
             finally:
                 self._hide_variables(hidden)
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
-        self._helpers.move_to_end(name)
+        self._is_kept(name)
         return quote_identifier(name)
 
     def _ensure_one(self, query: str, view: View) -> None:
@@ -493,32 +492,24 @@ class Rewriter:
 
     def _source(self, use: Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
-        opened = self._open(use.snapshot)
+        sources = self._sources_of(use.snapshot)
         key = use.predicate, use.columns, use.changes, use.metadata, use.inspection
-        if key not in opened.sources:
+        found = sources.get(key)
+        if found is None or not self._is_kept(found.helper):
             planned = self._planned if use.changes is None else self._fed
             planned = planned if use.inspection is None else self._inspected
-            opened.sources[key] = planned(use, opened)
-            if len(opened.sources) > _MOST_PLANS:
-                opened.sources.popitem(last=False)
-        opened.sources.move_to_end(key)
-        source, helper, plan = opened.sources[key]
-        if plan is not None:
-            self.plans.append(plan)
-        if helper in self._helpers:
-            # Keep what one table of a statement needs while the next is planned.
-            self._helpers.move_to_end(helper)
-        return source
+            found = sources[key] = planned(use)
+        if found.plan is not None:
+            self.plans.append(found.plan)
+        return found.text
 
-    def _open(self, snapshot: Snapshot) -> Opened:
-        if snapshot not in self._opened:
-            self._opened[snapshot] = Opened()
-            if len(self._opened) > _MOST_SNAPSHOTS:
-                self._opened.popitem(last=False)
-        self._opened.move_to_end(snapshot)
-        return self._opened[snapshot]
+    def _sources_of(self, snapshot: Snapshot) -> Sources:
+        found = self._sources.get(snapshot)
+        if found is None:
+            found = self._sources[snapshot] = LRUCache(_MOST_PLANS)
+        return found
 
-    def _planned(self, use: Use, opened: Opened) -> tuple[str, str, ScanPlan]:
+    def _planned(self, use: Use) -> Source:
         if not use.columns:
             raise UnsupportedFeatureError(
                 "the table has no columns, which DuckDB needs", feature="empty schema"
@@ -532,7 +523,7 @@ class Rewriter:
                 raise UnsupportedFeatureError(
                     f"{METADATA} of this table cannot be read: {error}", feature=METADATA
                 ) from error
-            return *self._dataset(use.snapshot, opened), plan
+            return self._dataset(use.snapshot)._replace(plan=plan)
         create_parts(self._connection, relation, parts)
         drops = [f"RESET VARIABLE {quote_identifier(name)}" for name in relation.variables]
         if relation.parts is not None:
@@ -543,47 +534,53 @@ class Rewriter:
             with naming_damaged_files(plan):
                 self._connection.execute(f"CREATE TEMP VIEW {source} AS {relation.select}")
             drops.append(f"DROP VIEW IF EXISTS temp.main.{source}")
-        if drops:
-            self._keep(parts, drops)
-        return source, parts, plan
+        if not drops:
+            return Source(source, None, plan)
+        self._keep(parts, drops)
+        return Source(source, parts, plan)
 
-    def _dataset(self, snapshot: Snapshot, opened: Opened) -> tuple[str, str]:
+    def _dataset(self, snapshot: Snapshot) -> Source:
         """The Arrow dataset, to which DuckDB passes the columns and filters of each query."""
-        if "dataset" not in opened.sources:
-            opened.sources["dataset"] = *self._registered(_lazily("DatasetForDuckDB")(snapshot)), None
-        return opened.sources["dataset"][:2]
+        sources = self._sources_of(snapshot)
+        found = sources.get("dataset")
+        if found is None or not self._is_kept(found.helper):
+            found = sources["dataset"] = self._registered(_lazily("DatasetForDuckDB")(snapshot))
+        return found
 
-    def _fed(self, use: Use, opened: Opened) -> tuple[str, str, None]:
+    def _fed(self, use: Use) -> Source:
         """The changes of some versions as a dataset, to which DuckDB passes columns and filters."""
         assert use.changes is not None
         feed = _lazily("ChangesForDuckDB")(plan_changes(use.snapshot, use.changes))
-        return *self._registered(feed), None
+        return self._registered(feed)
 
-    def _inspected(self, use: Use, opened: Opened) -> tuple[str, str, None]:
+    def _inspected(self, use: Use) -> Source:
         """What the log says of a table, as an Arrow table."""
         assert use.inspection is not None
         if self._inspect is None:
             raise UnsupportedFeatureError(
                 f"{use.inspection} needs a connection of deltaarrow.connect", feature=use.inspection
             )
-        return *self._registered(self._inspect(use.inspection, use.snapshot)), None
+        return self._registered(self._inspect(use.inspection, use.snapshot))
 
-    def _registered(self, dataset: Any) -> tuple[str, str]:
+    def _registered(self, dataset: Any) -> Source:
         name = f"{_HELPER}:dataset:{secrets.token_hex(8)}"
         self._connection.register(name, dataset)
         self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
-        return quote_identifier(name), name
+        return Source(quote_identifier(name), name)
 
     def _keep(self, helper: str, drops: Sequence[str]) -> None:
-        """Keep temporary objects under one name; drop the oldest if there are too many."""
-        self._helpers[helper] = drops
-        if len(self._helpers) > self._most_helpers:
-            oldest, drops = self._helpers.popitem(last=False)
-            for opened in self._opened.values():
-                for key in [key for key, (_, helper, _) in opened.sources.items() if helper == oldest]:
-                    del opened.sources[key]
-            for drop in drops:
+        """Keep temporary objects under one name; drop those used longest ago if there are too many."""
+        while len(self._helpers) >= self._helpers.maxsize:
+            for drop in self._helpers.popitem()[1]:
                 self._connection.execute(drop)
+        self._helpers[helper] = drops
+
+    def _is_kept(self, helper: str | None) -> bool:
+        """Whether temporary objects exist, which now count as used last; True if none are needed.
+
+        So the objects for one table of a statement stay while the next table is planned.
+        """
+        return helper is None or self._helpers.get(helper) is not None
 
 
 def _is_path(names: Sequence[str]) -> bool:

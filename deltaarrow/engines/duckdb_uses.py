@@ -1,8 +1,10 @@
-"""What a statement reads of a Delta table, and the sources that were made for statements before."""
+"""`Use`, one reference of a statement to a Delta table, and `Source`, its replacement in FROM."""
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from cachetools import LRUCache
 
 from deltaarrow.engines.duckdb_references import Reference
 from deltaarrow.expressions import Predicate
@@ -10,7 +12,7 @@ from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["Opened", "Use"]
+__all__ = ["Source", "Sources", "Use"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,14 @@ class Use:
     """Which of `INSPECTIONS` is read instead of the rows."""
 
 
-class Opened:
-    """The sources in FROM for a snapshot, by condition and columns.
+class Source(NamedTuple):
+    """The replacement of a table in FROM."""
 
-    Each source comes with its plan and the name under which the temporary objects that it may need are kept.
-    """
+    text: str
+    helper: str | None
+    """The name under which its temporary objects are kept; None if it needs none."""
+    plan: ScanPlan | None = None
 
-    def __init__(self) -> None:
-        self.sources: OrderedDict[Hashable, tuple[str, str, ScanPlan | None]] = OrderedDict()
+
+Sources: TypeAlias = "LRUCache[Hashable, Source]"
+"""The sources for one snapshot, by condition and columns."""
