@@ -1,4 +1,4 @@
-"""The errors, under the name of the module that deltalake has them in."""
+"""The exceptions, in the module where ``deltalake`` has them."""
 
 from deltaarrow.errors import (
     CommitFailedError,

@@ -1,4 +1,4 @@
-"""`QueryBuilder`: SQL of DuckDB over several tables, with the methods that deltalake's has."""
+"""`QueryBuilder`: DuckDB's SQL over several tables, with the methods of ``deltalake``'s class."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""The version of this package, and its name in the log."""
+"""The version of the package, and the name of the package in the log."""
 
 __all__ = ["ENGINE_INFO", "VERSION"]
 

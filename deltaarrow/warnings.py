@@ -1,4 +1,4 @@
-"""The warnings, under the name of the module that deltalake has them in."""
+"""The warnings, in the module where ``deltalake`` has them."""
 
 from deltaarrow.table.migration import ExperimentalWarning
 

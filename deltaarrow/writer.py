@@ -1,4 +1,4 @@
-"""Writing, under the name of the module that deltalake has it in."""
+"""Writing, in the module where ``deltalake`` has it."""
 
 from typing import TYPE_CHECKING
 

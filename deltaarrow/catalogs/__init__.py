@@ -1,4 +1,4 @@
-"""Catalogs: names of tables, and the places and storage options that they stand for.
+"""Catalogs: names of tables, and the location and storage options of each.
 
 A `Namespace` knows the tables that a SQL statement names as ``namespace.table``. `FolderNamespace` is a
 folder whose subfolders are the tables; `FileCatalog` keeps namespaces in one folder, a JSON file a table or

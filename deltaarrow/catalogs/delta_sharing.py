@@ -1,7 +1,7 @@
-"""Delta Sharing as a catalog of names: the tables of a share, which are only read.
+"""Delta Sharing as a read-only catalog: the schemas and tables of one share.
 
-The server is asked by the Delta Sharing protocol, with the profile file that a provider gives to a recipient.
-`deltaarrow.catalogs.sharing_table` is one table.
+A provider gives a recipient a profile file, with which `DeltaSharingCatalog` asks the server by the Delta
+Sharing protocol. `deltaarrow.catalogs.sharing_table` has the single table.
 """
 
 import os
@@ -22,19 +22,19 @@ _LISTED_FOR_MS = 10_000
 
 
 class DeltaSharingCatalog:
-    """The tables of one share of a Delta Sharing server, which are only read.
+    """A read-only catalog: the tables of one share of a Delta Sharing server.
 
     Args:
-        profile: the path or URL of the profile file, or its JSON object. Its secrets do not travel in
-            pickles: a file is read again where a table arrives; after an object, tables are not read there.
-        share: the name of the share; None for the only one that the profile may read.
-        storage_options: how to reach the URL of the profile; see `DeltaTable`.
+        profile: the path or URL of the profile file, or its JSON object. Pickles contain no secrets: a
+            process that unpickles a table reads the file again, and cannot read the table after an object.
+        share: the name of the share; None if the profile may read only one.
+        storage_options: options for the URL of the profile; see `DeltaTable`.
         timeout: seconds to wait for the server and for the stores of files.
-        retry_delay: seconds before the second of five attempts, for 429, 502, 503, 504 and lost connections.
-        clock: tells when tokens and addresses of files expire.
+        retry_delay: seconds before the second of five attempts (429, 502, 503, 504, lost connections).
+        clock: the time, by which tokens and addresses of files expire.
 
-    The schemas of the share are the namespaces. Nothing is read or asked before a name is used, except that
-    a profile given as an object is checked at once. Raises `ValueError` for a profile that is incomplete, and
+    The schemas of the share are the namespaces. The constructor checks a profile that is given as an object,
+    and makes no request. Raises `ValueError` for a profile that is incomplete, and
     `UnsupportedFeatureError` for its version or type. The methods raise `StorageError` if the server cannot
     be reached or refuses.
 

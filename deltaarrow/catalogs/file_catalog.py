@@ -1,4 +1,4 @@
-"""A catalog in a folder, for one machine or a shared store: a folder a namespace, a JSON file a name.
+"""A file catalog: a folder per namespace and a JSON file per name, on a local disk or an object store.
 
 The file ``shop.namespace.json`` makes the namespace ``shop``, ``shop/orders.json`` says where the table
 ``shop.orders`` is, and ``shop/recent.view.json`` holds the query of the view ``shop.recent``. A file appears

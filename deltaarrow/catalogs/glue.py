@@ -1,4 +1,4 @@
-"""AWS Glue Data Catalog as a catalog of names: databases are namespaces, and tables tell where they are.
+"""AWS Glue Data Catalog as a catalog of names: its databases are namespaces.
 
 Glue answers as Hive's metastore does; `deltaarrow.catalogs.hive_entries` tells what an entry says.
 """

@@ -1,4 +1,4 @@
-"""Hive's metastore as a catalog of names: databases are namespaces, and tables tell where they are."""
+"""Hive's metastore as a catalog of names: its databases are namespaces."""
 
 import contextlib
 import functools

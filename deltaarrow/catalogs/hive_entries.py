@@ -1,4 +1,4 @@
-"""Tables as Hive keeps them, in its own metastore and in AWS Glue: how an entry tells of a Delta table.
+"""Entries of tables in Hive's metastore and in AWS Glue, and the parameters that mark a Delta table.
 
 The metastore keeps the place of a Delta table, not its commits. Parameters of an entry say that it is one, as
 Spark, Athena and the crawlers of Glue write them. Tables that are registered here have those of all three.

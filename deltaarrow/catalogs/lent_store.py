@@ -1,4 +1,4 @@
-"""A store whose credentials a catalog lends for a time, and renews."""
+"""A store with temporary credentials from a catalog, which are renewed before they expire."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol

@@ -1,4 +1,4 @@
-"""What a catalog is for SQL: namespaces that tell where tables are and new ones go, and that keep views."""
+"""The interface of a catalog to SQL: namespaces, locations of tables, and views."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

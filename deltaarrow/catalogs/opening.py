@@ -1,4 +1,4 @@
-"""`open_catalog`: the catalog that a text names."""
+"""`open_catalog`: opens a catalog from a text, such as the address of a server."""
 
 import os
 import urllib.parse

@@ -1,7 +1,7 @@
-"""Requests to a server of Delta Sharing: lists in JSON, and tables in lines of JSON.
+"""Requests to a Delta Sharing server; the answers are JSON, or one JSON object per line.
 
-Every request only asks, so each is repeated after a transient failure. What the server sends is checked by
-`deltaarrow.catalogs.sharing_messages`.
+All requests only read, so each one is repeated after a transient failure.
+`deltaarrow.catalogs.sharing_messages` checks the answers.
 """
 
 import http.client
@@ -23,7 +23,7 @@ from deltaarrow.features import FEATURES, FeatureKind, Support
 __all__ = ["CAPABILITIES", "SharingAnswer", "SharingClient"]
 
 CAPABILITIES = "delta-sharing-capabilities"
-"""The header by which client and server tell formats and features."""
+"""The header in which client and server state formats and features."""
 
 _FEATURES = [
     name.lower()
@@ -37,18 +37,18 @@ _MOST_PAGES = 1000
 
 
 class SharingAnswer(NamedTuple):
-    """What the server answered about a table."""
+    """The answer of the server about a table."""
 
     status: int
     """The status of HTTP; 0 if the answer was lost."""
     told: str
-    """What an error says, in one line, without secrets."""
+    """The message of an error on one line, without secrets."""
     lines: list[dict[str, Any]]
     """The JSON objects of an answer that is no error."""
     version: int | None
     """The version in the header ``Delta-Table-Version``."""
     capabilities: Mapping[str, str]
-    """What the server used of the capabilities, in lower case."""
+    """The capabilities that the server used, in lower case."""
 
 
 class SharingClient:
@@ -82,7 +82,7 @@ class SharingClient:
                 return sorted(found)
             if not isinstance(page, str):
                 break
-        raise StorageError(f"the server's list of {subject} does not end; it has over {_MOST_PAGES} pages")
+        raise StorageError(f"the sharing server's list of {subject} has more than {_MOST_PAGES} pages")
 
     def ask(
         self,
@@ -97,7 +97,7 @@ class SharingClient:
 
         Args:
             path: the names of the path below the address of the server, not encoded.
-            subject: what is asked for, for errors.
+            subject: the requested object, for error messages.
             query: the parameters.
             body: the JSON object to send by POST; None for a GET.
             handled: the statuses of errors that are returned; all others raise.
@@ -162,14 +162,16 @@ class SharingClient:
         )
         if status == 401:
             return StorageError(
-                f"{about}: it does not take the credentials of the profile; get a new profile"
+                f"{about}: it refuses the credentials of the profile; get a new profile from the provider"
             )
         if status == 403:
-            return StorageError(f"{about}: the recipient of the profile may not read that; ask the provider")
+            return StorageError(f"{about}: the profile has no permission to read it; ask the provider")
         if status == 404:
             return TableNotFoundError(f"{about}: check the names of the share, the schema and the table")
         if 300 <= status < 400:
-            return StorageError(f"{about}: redirections are not followed; ask for a profile of that server")
+            return StorageError(
+                f"{about}: redirections are not followed; ask the provider for a profile of the other server"
+            )
         return StorageError(about)
 
 
@@ -185,7 +187,7 @@ def _objects(lines: list[bytes], subject: str) -> list[dict[str, Any]]:
             found = None
     if found is None or not all(isinstance(each, dict) for each in found):
         raise StorageError(
-            f"the server's answer about {subject} is no JSON; check the endpoint of the profile"
+            f"the sharing server's answer about {subject} is not JSON; check the endpoint of the profile"
         )
     return found
 

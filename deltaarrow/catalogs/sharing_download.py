@@ -1,4 +1,4 @@
-"""Byte ranges of a file at an address that a server has signed; the address is a secret."""
+"""Downloads of byte ranges from signed addresses of files. Such an address is a secret."""
 
 import http.client
 import time

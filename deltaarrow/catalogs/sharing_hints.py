@@ -1,16 +1,17 @@
-"""A predicate as hints for a server of Delta Sharing, which may then tell of fewer files.
+"""Hints for a Delta Sharing server: a predicate by which the server may leave out files.
 
 Chapters "JSON predicates for Filtering" and "SQL Expressions for Filtering" of the sharing protocol. A hint
-is weaker than the predicate or equal to it: a conjunction loses the parts that cannot be said exactly, and a
-disjunction with such a part is not said at all. So a server that follows a hint leaves out no file with a
-matching row. The predicate itself is applied afterwards anyway.
+is weaker than the predicate or equal to it: of a conjunction, parts that no hint expresses exactly are left
+out, and a disjunction with such a part gives no hint. So a server that follows a hint leaves out no file with
+a matching row. The predicate itself is applied afterwards.
 
 Hints are about partition columns, whose values the server knows exactly, of these types: boolean, whole
-numbers, date and string. Two things would differ between servers and are never said:
+numbers, date and string. Two cases give no hint, because servers may differ in them:
 
-- Texts are compared by code point here, by UTF-16 unit in Java. Both agree against a literal without
-  characters from U+D800 on, and about equality.
-- A table with column mapping has two names per column, and no rule which of them a hint has.
+- The order of texts is by code point here and by UTF-16 unit in Java. Both orders agree if the literal has no
+  characters from U+D800 on. Equality is the same.
+- A column of a table with column mapping has two names, and the sharing protocol does not say which one a
+  hint contains.
 """
 
 import datetime

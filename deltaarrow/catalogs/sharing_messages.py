@@ -1,8 +1,8 @@
-"""The messages about a shared table, checked and turned into what a log would say.
+"""Messages of a Delta Sharing server about a table, checked and converted to actions of the log.
 
 Chapters "API Response Format in Parquet" and "API Response Format in Delta" of the sharing protocol. Both
-formats become the actions of Delta; an address that the server signed becomes a name, since addresses change
-and are secret::
+formats become actions of Delta. Each signed address is replaced by a name, because addresses are secret and
+change::
 
     {"file": {"id": "ab12", "url": "https://store/a.parquet?sig=...", "size": 573, ...}}      Parquet
     {"file": {"id": "ab12", "deltaSingleAction": {"add": {"path": "https://store/...", ...}}}}  Delta
@@ -26,7 +26,7 @@ from deltaarrow.errors import CorruptLogError, StorageError, UnsupportedFeatureE
 __all__ = ["FOLDERS", "Link", "SharedVersion", "joined", "read_version"]
 
 FOLDERS = ("files/", "vectors/")
-"""How the names of data files and of files of deletion vectors begin."""
+"""The prefixes of the names of data files and of deletion vector files."""
 _DELTA = "delta"
 _KINDS = ("protocol", "metaData", "file", "endStreamAction")
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,120}")
@@ -35,14 +35,14 @@ _WHOLE_FILE = ("size", "stats")
 
 
 class Link(NamedTuple):
-    """Where a file can be read for a time."""
+    """A signed address of a file, valid for a time."""
 
     url: str
     """The address, which is a secret."""
     expires_ms: int | None
-    """When it ends to be valid, in milliseconds since the epoch; None if nobody says."""
+    """When it expires, in milliseconds since the epoch; None if unknown."""
     size: int | None
-    """The size of the file in bytes; None if nobody says."""
+    """The size of the file in bytes; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class SharedVersion:
 
     Attributes:
         version: the version.
-        is_delta: whether it came in Delta's format.
+        is_delta: whether the answer was in Delta's format.
         protocol: its protocol; the lowest for the Parquet format.
         metadata: its metadata.
         adds: bodies of `add` actions, whose paths are names of `links`.
         links: name -> address, of data files and files of deletion vectors.
-        refresh_token: what gives new addresses of the same files; empty if the server gave none.
-        next_page: asks for further files; empty if there are none.
+        refresh_token: the token for new addresses of the same files; empty if the server gave none.
+        next_page: the token for further files; empty if there are none.
     """
 
     version: int
@@ -86,13 +86,13 @@ class SharedVersion:
 
 
 def read_version(answer: SharingAnswer, subject: str) -> SharedVersion:
-    """Return what an answer says of a table.
+    """Return the version of a table that an answer describes.
 
     Raises `StorageError` for an answer that is incomplete or not understood, and `UnsupportedFeatureError`
     for a protocol of sharing, or a kind of address, that is not known.
     """
     if answer.version is None:
-        raise StorageError(f"the sharing server does not tell the version of {subject}")
+        raise StorageError(f"the sharing server's answer about {subject} has no version")
     responded = answer.capabilities.get("responseformat", "parquet")
     if responded not in (_DELTA, "parquet"):
         raise UnsupportedFeatureError(
@@ -104,7 +104,7 @@ def read_version(answer: SharingAnswer, subject: str) -> SharedVersion:
     for line in answer.lines:
         reader.take(line)
     if answer.capabilities.get("includeendstreamaction") == "true" and reader.end is None:
-        raise StorageError(f"the sharing server's answer about {subject} ends before its end")
+        raise StorageError(f"the sharing server's answer about {subject} was cut off; try again")
     if reader.protocol is None or reader.metadata is None:
         raise StorageError(f"the sharing server's answer about {subject} has no protocol, or no metaData")
     end = reader.end or {}
@@ -246,7 +246,7 @@ def _optional_text(body: Mapping[str, Any], key: str) -> str:
 
 
 def joined(pages: Sequence[SharedVersion], subject: str) -> SharedVersion:
-    """Return the version of several pages of its files.
+    """Join the pages of an answer to one version.
 
     Raises `StorageError` if they are not of one version.
     """

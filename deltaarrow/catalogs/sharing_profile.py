@@ -1,4 +1,4 @@
-"""The profile of a recipient of Delta Sharing: chapter "Profile File Format" of the sharing protocol.
+"""The profile file of a Delta Sharing recipient: chapter "Profile File Format" of the sharing protocol.
 
 =============================  =======  ==========================================================
 type                           version  the request has
@@ -8,8 +8,8 @@ type                           version  the request has
 ``basic``                      2        user and password
 =============================  =======  ==========================================================
 
-Other versions and types are refused by name. Secrets are in no `repr`, and not in pickles: a profile that was
-read from a file is read again where it is unpickled.
+Other versions and types are refused by name. Neither `repr` nor pickles contain secrets. A process that
+unpickles a profile reads its file again.
 """
 
 import base64
@@ -53,13 +53,13 @@ class _Credentials:
 
 
 class SharingProfile:
-    """A profile, which is read when it is first needed.
+    """A profile, read on first use.
 
     Args:
         source: the path or URL of the profile file, or its JSON object.
-        storage_options: how to reach that URL.
+        storage_options: options for the store of that URL.
         timeout: seconds to wait for a server.
-        clock: tells when tokens expire.
+        clock: the time, by which tokens expire.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The store of a shared table: its files, and the versions that its server tells. It is only read."""
+"""The read-only store of a shared table: its files, and its versions as the server gives them."""
 
 import os
 import urllib.parse
@@ -36,7 +36,7 @@ class ServedTable(SharedFiles, Protocol):
 
 
 def table_uri(endpoint: str, names: Sequence[str]) -> str:
-    """Return the location of a shared table, which is shown and compared, but cannot be opened.
+    """Return the location of a shared table, for messages and comparisons. It cannot be opened.
 
     >>> table_uri("https://host:8080/prefix", ["sales", "shop", "or ders"])
     'deltasharing://host:8080/sales/shop/or%20ders'
@@ -69,7 +69,7 @@ class SharedTableStore(FsspecStore, ServedLog):
 
     @property
     def filesystem_key(self) -> Hashable:
-        """Equal for stores of one table object, which alone has the addresses of its files."""
+        """Equal for stores of the same `SharedTable` object, which holds the addresses of the files."""
         return self.uri, self._table.token
 
     # --- versions ---------------------------------------------------------------------------------

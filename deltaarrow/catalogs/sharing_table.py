@@ -1,10 +1,10 @@
-"""One table of a share: its versions, and the addresses of its files, which are renewed before they expire.
+"""One table of a share: its versions, and the signed addresses of its files, renewed before they expire.
 
-1. Opening the newest version asks for protocol and metadata. Its files are asked for when they are needed;
-   a predicate on partition columns goes along as a hint, and may bring fewer of them.
-2. An older version is asked for by number or time. Servers tell of it where the provider shares the history.
-3. Every answer brings addresses that are valid for a time. The question is repeated before they expire, or
-   once if the store refuses one, and the new addresses are found by the ids of the files.
+1. Opening the newest version requests protocol and metadata. The files are requested when they are needed,
+   with a predicate on partition columns as a hint, by which the server may leave out files.
+2. An older version is requested by number or time. Servers have it if the provider shares the history.
+3. The addresses in an answer expire. The request is repeated before that, and once if the store refuses an
+   address. The ids of the files connect old and new addresses.
 """
 
 import contextlib
@@ -64,13 +64,13 @@ class _Source:
 class SharedTable:
     """A table.
 
-    It pickles without addresses and, unless they are read from a file, without credentials. Two are equal if
-    they are one table of one server.
+    Pickles contain neither addresses nor credentials; an unpickled table reads its profile file again. Two
+    objects are equal if they stand for the same table of the same server.
 
     Args:
-        client: asks the server.
-        names: those of share, schema and table.
-        clock: tells when addresses expire.
+        client: sends the requests.
+        names: the names of share, schema and table.
+        clock: the time, by which addresses expire.
     """
 
     def __init__(self, client: SharingClient, names: tuple[str, str, str], clock: Clock) -> None:
@@ -121,11 +121,11 @@ class SharedTable:
         """Return the newest version; `TableNotFoundError` if there is no such table."""
         version = self._client.ask((*self._path, "version"), self.subject).version
         if version is None:
-            raise StorageError(f"the sharing server does not tell the version of {self.subject}")
+            raise StorageError(f"the sharing server's answer about {self.subject} has no version")
         return version
 
     def version_at(self, timestamp_ms: int) -> int:
-        """Return the newest version at a time; `VersionNotFoundError` if the server does not tell it."""
+        """Return the newest version at a time; `VersionNotFoundError` if the server does not give it."""
         when = datetime.datetime.fromtimestamp(timestamp_ms / 1000, datetime.UTC)
         text = when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return self._asked({"timestamp": text, "limitHint": 1}, f"the time {text}").version
@@ -242,7 +242,7 @@ class SharedTable:
         """Return the size of a data file in bytes; `FileNotFoundError` for a name that is not known."""
         size = self._source(name).link.size
         if size is None:
-            raise StorageError(f"the sharing server does not tell the size of {name} of {self.subject}")
+            raise StorageError(f"the sharing server's answer has no size for {name} of {self.subject}")
         return size
 
     def read_range(self, name: str, begin: int, end: int | None) -> bytes:
@@ -276,7 +276,7 @@ class SharedTable:
     def _searched(self, name: str) -> _Source | None:
         """The source of a file in any of the versions that were opened.
 
-        A process that got a table and names of its files asks for the addresses.
+        A process that received a table and names of its files requests the addresses.
         """
         with self._lock:
             for question in [*reversed(self._questions.values())]:

@@ -1,4 +1,4 @@
-"""Unity Catalog as a catalog of names, and of the commits of the tables that it manages.
+"""Unity Catalog as a catalog of names and of the commits of managed tables.
 
 The server is asked by its "Managed Tables Specification" 0.2: ``/delta/v1`` below the root of its API, and
 the lists of schemas and tables beside it. `deltaarrow.catalogs.unity_table` is one table,

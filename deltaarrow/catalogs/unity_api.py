@@ -1,4 +1,4 @@
-"""The API of Unity Catalog for Delta tables, as the tables of one catalog use it.
+"""Unity Catalog's API for Delta tables: the requests that the tables of one catalog share.
 
 The configuration is asked for once: whether the server speaks a version of the protocol that is known here,
 and what it offers. Whatever the server sends is checked before use.

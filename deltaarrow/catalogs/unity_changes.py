@@ -1,4 +1,4 @@
-"""What Unity Catalog is told of a commit: its tables as JSON, with names in hyphens.
+"""The changes of a commit as JSON for Unity Catalog, whose keys have hyphens.
 
 The catalog keeps the schema, the properties, the protocol and two domains of a table beside the log, and
 takes their changes in the request of the commit that makes them. Chapter "Write a Commit" of its Managed

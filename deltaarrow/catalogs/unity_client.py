@@ -1,4 +1,4 @@
-"""Requests to a Unity Catalog server: JSON by HTTP, with retries, and errors that say what to do."""
+"""Requests to a Unity Catalog server: JSON over HTTP, with retries, and errors that say what to do."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""One table of Unity Catalog: its place, its commits, the credentials for it, and how it is committed to.
+"""One table of Unity Catalog: its location, its commits, its credentials, and commits to it.
 
 1. The catalog is asked for the table whenever the log is listed: for its place and id, for the commits that
    may be unpublished, and for the latest version, beyond which nothing is read.

@@ -1,4 +1,4 @@
-"""What the clients of catalogs share: requests by HTTP without redirections, waits, checks, texts to show."""
+"""HTTP for the clients of catalogs: requests without redirections, waits, and checks of texts."""
 
 import random
 import re
@@ -39,24 +39,24 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def opener() -> urllib.request.OpenerDirector:
-    """Return what opens requests, and follows no redirection."""
+    """Return an opener that follows no redirection."""
     return urllib.request.build_opener(_NoRedirect)
 
 
 def checked_server(url: str) -> str:
-    """Return the address of a server without a slash at its end; `ValueError` for what cannot be one."""
+    """Return the address of a server without a slash at its end; `ValueError` if it is malformed."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{redacted(url)!r} is no address of a server; write https://host")
+        raise ValueError(f"{redacted(url)!r} is not the address of a server; write https://host")
     if parts.username is not None or parts.password is not None:
         raise ValueError(f"the address {redacted(url)!r} has a user or a password; give a token instead")
     return url.rstrip("/")
 
 
 def checked_token(token: object) -> str:
-    """Return a token; `ValueError` for what cannot be one."""
+    """Return a token; `ValueError` if it is malformed."""
     if not isinstance(token, str) or _TOKEN.fullmatch(token) is None:
-        raise ValueError("the token of the catalog must be a text of printable ASCII characters, no blanks")
+        raise ValueError("the token of the catalog must consist of printable ASCII characters without blanks")
     return token
 
 
@@ -65,7 +65,7 @@ def wait_seconds(attempt: int, after: str | None, retry_delay: float) -> float:
 
     Args:
         attempt: the number of the last one, from 0.
-        after: the server's own wish, which counts if it is a number of seconds.
+        after: the server's ``Retry-After``, which is used if it is a number of seconds.
         retry_delay: seconds before the second attempt; each further wait is twice as long.
     """
     if after is not None and after.isascii() and after.isdecimal():
@@ -75,7 +75,7 @@ def wait_seconds(attempt: int, after: str | None, retry_delay: float) -> float:
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text of a server on one line, short, and without secrets."""
+    """Return a short form of a server's text on one line, without secrets."""
     for secret in secrets:
         text = text.replace(secret, "***")
     text = _UNPRINTABLE.sub(" ", text).strip()

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, the table they name, and the bar of their progress."""
+"""Arguments and options that several commands share, and the progress bar."""
 
 import contextlib
 import datetime

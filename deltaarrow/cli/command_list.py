@@ -1,4 +1,4 @@
-"""The commands, each with the module that has it and its line of help, so that help imports no module."""
+"""The list of commands: the module and the help line of each, so that help imports no module."""
 
 import importlib
 from collections.abc import Iterator, Mapping

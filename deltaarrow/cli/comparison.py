@@ -1,4 +1,4 @@
-"""The command ``deltaarrow diff``: what differs between two versions of a table."""
+"""The command ``deltaarrow diff``: the differences between two versions of a table."""
 
 from dataclasses import asdict
 from typing import Annotated, Any

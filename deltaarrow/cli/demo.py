@@ -1,4 +1,4 @@
-"""``deltaarrow demo``: a small shop whose orders are written, changed, queried and tidied, at all versions.
+"""The content of ``deltaarrow demo``: a small shop whose orders are written, changed, queried and compacted.
 
 Every step runs the code that it shows and returns its real output.
 """

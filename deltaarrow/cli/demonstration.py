@@ -1,4 +1,4 @@
-"""The command ``demo``."""
+"""The command ``deltaarrow demo``."""
 
 import tempfile
 from pathlib import Path

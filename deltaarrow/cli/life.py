@@ -1,4 +1,4 @@
-"""Commands of a table's life: make, restore and clone it, drop features, delete it."""
+"""Commands that create, convert, restore, clone and drop tables, and drop features."""
 
 import dataclasses
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The entry point of the script: it runs the application, or names the missing extra."""
+"""The entry point of the script: runs the application, or names the missing extra."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Commands that read a table: its commits, files, columns and rows, and what is wrong with it."""
+"""Commands that read a table: its commits, files, columns, rows and faults."""
 
 import datetime
 import itertools

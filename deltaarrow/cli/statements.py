@@ -1,4 +1,4 @@
-"""What the statements of ``deltaarrow sql`` run on: this process with DuckDB, or a Spark session."""
+"""The engine of ``deltaarrow sql``: DuckDB in this process, or a Spark session."""
 
 import functools
 import itertools

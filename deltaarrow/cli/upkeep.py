@@ -1,4 +1,4 @@
-"""Commands that keep a table in order: its files, its log and its statistics."""
+"""Commands that maintain a table: its files, its log and its statistics."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`pyarrow.compute`, imported when one of its functions is used first.
+"""`pyarrow.compute`, imported when one of its functions is first used.
 
 The import takes a quarter of the time of `import pyarrow`, because it writes and documents a Python function
 for each kernel. The kernels that every small statement uses are called without these functions.

@@ -1,4 +1,4 @@
-"""An fsspec file system for DuckDB: safe in DuckDB's threads, and with no more requests than needed.
+"""An fsspec file system for DuckDB: safe in DuckDB's threads, with as few requests as possible.
 
 DuckDB reads one open file from many threads, each with ``seek`` followed by ``read``. With a plain Python
 file another thread gets in between, and bytes of one column are taken for those of another. So files opened

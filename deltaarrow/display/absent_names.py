@@ -1,4 +1,4 @@
-"""What to use instead of a name that a class does not have: `TellingNames`."""
+"""`TellingNames`: errors for missing attributes that name the replacement."""
 
 import re
 from collections.abc import Mapping

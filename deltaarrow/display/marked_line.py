@@ -1,4 +1,4 @@
-"""A line of a text with a caret below a place in it, for error messages."""
+"""A line of a text with a caret under one position, for error messages."""
 
 from deltaarrow.display.redaction import redacted
 

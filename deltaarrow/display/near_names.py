@@ -1,4 +1,4 @@
-"""Names close to one that is not known, for error messages."""
+"""Suggestions of similar names, for error messages about an unknown name."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""A change data feed as a `pyarrow.dataset.Dataset`, from which DuckDB views and Polars lazy frames are made.
+"""A change data feed as a `pyarrow.dataset.Dataset`, the source of DuckDB views and Polars lazy frames.
 
 Its rows are those of a `deltaarrow.scan.ChangePlan`, read by `deltaarrow.scan.ChangeReader`.
 """

@@ -1,4 +1,4 @@
-"""The Delta tables that a DuckDB connection knows by name, and their snapshots.
+"""The names by which a DuckDB connection knows Delta tables, and the snapshots of these tables.
 
 ======================  ===========================================  ================================
 in a statement          what it is                                   its version

@@ -1,4 +1,4 @@
-"""What a query of DuckDB read of the Delta tables in it, and what left out the other files.
+"""The files that a DuckDB query reads from its Delta tables, and why others are skipped.
 
 DuckDB says in the profile of a query that was run (``EXPLAIN ANALYZE``, as JSON) which filters it moved to
 which scan; the filters are texts there, whose names are not quoted. Of a view over its own reader those on

@@ -1,4 +1,4 @@
-"""Messages of DuckDB's own errors: their place in the statement that was written, and no secret.
+"""Error messages of DuckDB, with positions in the original statement and without secrets.
 
 DuckDB shows a line of the SQL that it runs. That is the user's statement, or what has been made of it.
 """

@@ -1,4 +1,4 @@
-"""What the errors of a query mean: a damaged data file, or a row that cannot be computed.
+"""Conversion of an engine's errors: a damaged data file, or a row that cannot be computed.
 
 DuckDB computes the rows of a query when they are read, and raises its own exceptions then. `QueryErrors`
 makes them errors of this package, and `DeltaRelation` does so wherever the rows of a relation are read.

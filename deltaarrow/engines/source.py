@@ -1,4 +1,4 @@
-"""Accepted forms of a table: a snapshot, an object that has one, or a path or URI."""
+"""Accepted forms of a table: a snapshot, an object with a snapshot, or a path or URI."""
 
 import os
 from collections.abc import Mapping

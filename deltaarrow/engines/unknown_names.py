@@ -1,4 +1,4 @@
-"""The error for a name that nothing has, or that has no table any more."""
+"""The error for a name without a table: an unknown name, or one whose table is gone."""
 
 from collections.abc import Sequence
 

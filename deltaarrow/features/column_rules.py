@@ -1,4 +1,4 @@
-"""Rules that table properties impose on columns: reserved names, and names that must exist.
+"""Rules of table properties for columns: reserved names, and names that must exist.
 
 Chapters "Change Data Feed", "Row Tracking" and "Per-file Statistics" of the protocol. The rules apply to a
 new table and to a change of schema.

@@ -1,4 +1,4 @@
-"""The protocol of a table after a feature was dropped: chapter "Protocol Evolution" of the protocol.
+"""The protocol of a table after a feature is dropped: chapter "Protocol Evolution" of the protocol.
 
 The result is the weakest protocol with the features that stay, so it may fall back to versions without
 feature lists.

@@ -1,4 +1,4 @@
-"""Type changes that a table may have gone through: chapter "Type Widening" of the protocol.
+"""Allowed type changes of columns: chapter "Type Widening" of the protocol.
 
 The schema records them in the metadata ``delta.typeChanges`` of the nearest column or struct member:
 ``{"fromType": "integer", "toType": "long", "fieldPath": "element.key"}``, where the path continues into

@@ -1,4 +1,4 @@
-"""Iceberg metadata of a table whose data files both formats can read: what Delta calls UniForm.
+"""Iceberg metadata for a table whose data files both formats can read (UniForm).
 
 Iceberg's specification, format version 2. The modules that need ``pyiceberg`` are imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Manifests of a table at a version: those of an earlier version with what has changed, or all anew.
+"""Iceberg manifests of a version: reused from an earlier version where possible, otherwise written anew.
 
 A manifest lists data files. Manifests without changed files are taken over as they are; one with a removed
 file is written again. When there are many of them, or when the log does not tell what has changed, all files

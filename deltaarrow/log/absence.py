@@ -1,4 +1,4 @@
-"""Why a place is no Delta table, and which place near it is one: the message of `TableNotFoundError`."""
+"""The message of `TableNotFoundError`: why a path is no Delta table, and which path near it is one."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How far a VACUUM that goes by the log has come: ``_delta_log/_last_vacuum_info``.
+"""``_delta_log/_last_vacuum_info``: the last version that a VACUUM by the log has processed.
 
 delta-spark keeps in it the newest commit whose removed files have been deleted; a VACUUM LITE goes on after
 it. A full VACUUM leaves ``{}``. It is not in the protocol, and a file that cannot be read says nothing.

@@ -1,4 +1,4 @@
-"""How much of a log is held in memory, and how it is read: settings of a replayed log."""
+"""`LogLimits`: memory limits and read settings of a replayed log."""
 
 from dataclasses import dataclass
 

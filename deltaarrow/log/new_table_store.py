@@ -1,4 +1,4 @@
-"""The store of a table that a catalog is about to create, and what the catalog demands of version 0."""
+"""The store of a new table in a catalog, and the catalog's requirements for version 0."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What commits say of files that leave a table: removed files, their deletion vectors, change data files.
+"""Removed files in commits: data files, their deletion vectors, and change data files.
 
 Few lines of a commit are about them, so the others are not parsed. The tombstones of a version
 (`deltaarrow.log.file_sources`) are those that a checkpoint has kept; the commits have all of them.

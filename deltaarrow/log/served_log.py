@@ -1,8 +1,8 @@
-"""A table whose log only a server sees, which tells one version at a time: Delta Sharing.
+"""Tables without a readable log: a server gives one version at a time, as in Delta Sharing.
 
-The store of such a table is a `ServedLog`. It has no log folder: a version is a protocol, metadata and live
-files, which `served_state` makes into a `LogState`. The files are asked for when they are needed, and with a
-predicate perhaps only those that may match it.
+The store of such a table is a `ServedLog` without a log folder. A version is a protocol, metadata and live
+files, from which `served_state` makes a `LogState`. The files are requested when they are needed. With a
+predicate, the server may leave out files that cannot match.
 """
 
 import abc
@@ -21,7 +21,7 @@ __all__ = ["ServedLog", "is_served", "served_state"]
 
 
 class ServedLog(abc.ABC):
-    """What the store of such a table answers about its versions."""
+    """The versions of such a table, as its store gives them."""
 
     @abc.abstractmethod
     def newest_version(self) -> int:
@@ -43,7 +43,7 @@ class ServedLog(abc.ABC):
 
 
 def is_served(store: object) -> TypeGuard[ServedLog]:
-    """Whether only a server sees the log of the table in a store."""
+    """Whether the table in a store has no log that can be read, only a server."""
     return isinstance(store, ServedLog)
 
 
@@ -55,7 +55,7 @@ def served_state(
     read_adds: Callable[[], Sequence[dict[str, Any]]],
     narrowed: Callable[[Any], LogState | None] | None = None,
 ) -> LogState:
-    """Return a version as a server tells it.
+    """Return a version as the state of a log.
 
     Args:
         store: the store of the table.
@@ -63,7 +63,7 @@ def served_state(
         protocol: its protocol.
         metadata: its metadata.
         read_adds: returns the live files as bodies of `add` actions; called once, when they are needed.
-        narrowed: returns the version with only the files that may match a predicate; None if it cannot tell.
+        narrowed: returns the version without files that cannot match a predicate; None if all are needed.
     """
     segment = LogSegment(version, None, (), None)
 

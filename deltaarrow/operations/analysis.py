@@ -1,4 +1,4 @@
-"""ANALYZE: missing and loose statistics of data files become tight, and no file is rewritten.
+"""ANALYZE: replaces missing and wide statistics of data files by tight ones; rewrites no file.
 
 The log tells which files need it. Their footers are read, and the live rows of columns that a footer does not
 tell exactly. Files whose statistics change are added again under their paths, without a change of data, as

@@ -1,4 +1,4 @@
-"""What the catalog of a table leaves to its clients: the protocol on maintenance of catalog-managed tables.
+"""Maintenance of catalog-managed tables: which operations the catalog allows its clients.
 
 A client may write checkpoints, log compactions and version checksums, the first two for published versions
 only. All other maintenance is the catalog's, unless it says that clients may do it.

@@ -1,4 +1,4 @@
-"""Columns as users name them and as history records them; shared by the changes of columns."""
+"""Names of columns: resolution of users' spellings, and the spelling in history."""
 
 from collections.abc import Sequence
 from typing import Any

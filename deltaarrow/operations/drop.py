@@ -1,4 +1,4 @@
-"""DROP: the log and the files of a table are deleted, and the table is unreadable from the first step on.
+"""DROP: deletes the log and the files of a table; from the first step on the table is unreadable.
 
 1. A commit raises the protocol to a feature that nobody has. From then on every reader and writer refuses the
    table, and a writer that began before loses its race. This commit alone can be taken back: by deleting it.

@@ -1,4 +1,4 @@
-"""How history spells what an operation was given."""
+"""Operation parameters in the spelling of history."""
 
 import orjson
 

@@ -1,4 +1,4 @@
-"""What runs after every commit to a table, in this order: `commit_hooks`."""
+"""`commit_hooks`: the hooks that run after every commit, in order."""
 
 from collections.abc import Mapping
 

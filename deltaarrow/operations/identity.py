@@ -1,4 +1,4 @@
-"""High water marks of identity columns: how writes advance them, and how SYNC IDENTITY does.
+"""High water marks of identity columns: how writes and SYNC IDENTITY advance them.
 
 Chapter "Identity Columns" of the protocol. A tag marks a commit that changes nothing but these marks in the
 metadata. Concurrent commits that assign no identity values ignore such a change; of two concurrent commits

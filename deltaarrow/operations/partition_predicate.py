@@ -1,4 +1,4 @@
-"""The predicate that chooses the partitions of given files."""
+"""A predicate for the partitions of given files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

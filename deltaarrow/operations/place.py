@@ -1,4 +1,4 @@
-"""Where a new table goes, and the name that it gets in a catalog once it is there."""
+"""The location of a new table, and its registration in a catalog."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""FSCK: files of the newest version that are lost leave the log.
+"""FSCK: removes files from the log that are missing in storage.
 
 Files are found by one listing of the folder; what is not in it is looked for by its name. Only an answer that
 there is no such file counts: any other failure ends the repair before there is a commit.

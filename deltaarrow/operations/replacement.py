@@ -1,4 +1,4 @@
-"""The rows that an overwrite replaces: all rows, the rows of a condition, or those of written partitions."""
+"""The rows that an overwrite replaces: all, those that meet a condition, or those of written partitions."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""RESTORE: an older version of a table becomes its newest one, by a commit that can itself be restored.
+"""RESTORE: makes an older version of a table the newest, by a commit that can itself be restored.
 
 The commit adds the files that only the older version has and removes those that only the newest one has.
 Schema and properties are those of the older version. What has to grow does not fall: the protocol, unless the

@@ -1,4 +1,4 @@
-"""What the statements of a script run on, `Engine`, and what a statement may say of itself: reports."""
+"""`Engine`: the interface that runs the statements of a script, and their reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

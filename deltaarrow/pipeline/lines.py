@@ -1,4 +1,4 @@
-"""Lines of text about a step: what each MERGE, OPTIMIZE, REORG and VACUUM of it has done."""
+"""Lines of text about the MERGE, OPTIMIZE, REORG and VACUUM statements of a script."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The report on a run of scripts as one HTML page, with plots and without anything from the network."""
+"""The report on a run as one HTML page with plots that loads nothing from the network."""
 
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Reports on MERGE, OPTIMIZE, REORG and VACUUM, made of the results that the front end of SQL returns."""
+"""Reports on MERGE, OPTIMIZE, REORG and VACUUM, made from their SQL results."""
 
 from typing import Any
 

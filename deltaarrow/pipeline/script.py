@@ -1,4 +1,4 @@
-"""Scripts of Spark SQL: a file with statements, semicolons between them and variables in them.
+"""Scripts of Spark SQL: files with statements separated by semicolons, and with variables.
 
 ``${name}`` stands for the value of a variable wherever it is written. Values are those of whoever runs the
 script; one that would end a name in backquotes or a text is refused.

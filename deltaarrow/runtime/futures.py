@@ -1,4 +1,4 @@
-"""Work in threads that is given up."""
+"""Cancellation of work in threads."""
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import Future

@@ -1,4 +1,4 @@
-"""Parsing of the texts of ``option(...)``.
+"""Parsing of option values, which Spark passes as texts.
 
 Spark passes all options as texts, with their names in lower case. An unknown option is an
 error, so that a misspelled option is not silently ignored.

@@ -1,4 +1,4 @@
-"""The Python that Spark starts for a data source: `ensure_python` tells a wrong one in one line.
+"""`ensure_python`: checks the Python that Spark starts for a data source.
 
 Spark runs a data source in Python processes of its own, on the driver too. It takes the program that the
 variable ``PYSPARK_PYTHON`` named when the session began, or else ``python3``.

@@ -1,4 +1,4 @@
-"""The columns and the filter of a stream, for files of any batch: `StreamScan`.
+"""`StreamScan`: the columns and the filter of a stream, for the files of any batch.
 
 The columns are those of the table when the stream was loaded. Files of other versions are read with them if
 those versions had the same columns, or fewer.

@@ -1,4 +1,4 @@
-"""Numbers of arguments that calls may have, and those that Spark takes beyond them."""
+"""Allowed numbers of arguments of calls, and the further arguments that only Spark takes."""
 
 from deltaarrow.spark_sql.nodes import refused
 

@@ -1,4 +1,4 @@
-"""What binds calls of functions and rare operators, imported when an expression has one."""
+"""Binders of function calls and rare operators, imported when an expression has one."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Functions that tell or replace what a value is: types, zeros, places in bitmaps."""
+"""Functions that test or replace values: types, zeros, places in bitmaps."""
 
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.casts import cast

@@ -1,4 +1,4 @@
-"""Functions that count time since 1970, put times together, and take them apart."""
+"""Functions over times since 1970 and over the parts of times."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Implicit casts: where a function or an operator needs another type than its operand has.
+"""Implicit casts of operands to the type that a function or an operator needs.
 
 The rules are those of Spark's ANSI mode. A text is cast to whatever is needed, anything plain to a text, a
 number to any other number, and a day and the kinds of times to each other. A value that does not fit raises,

@@ -1,4 +1,4 @@
-"""Types inferred from documents, as ``schema_of_json`` and ``schema_of_variant`` tell them.
+"""Types inferred from documents, as in ``schema_of_json`` and ``schema_of_variant``.
 
 The type of a document is that of its parts. Where the elements of an array differ, they have the narrowest
 type that holds them all; what that is for values that have nothing in common, the caller says.

@@ -1,4 +1,4 @@
-"""Errors that tell in which SQL text they are, and where in it."""
+"""Errors with the SQL text they are about, and the position in it."""
 
 import contextlib
 from collections.abc import Iterator

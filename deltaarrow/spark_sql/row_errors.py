@@ -1,4 +1,4 @@
-"""Errors of rows: what DuckDB raises while it computes values, by the names that Spark has for it.
+"""Errors in the values of a row: DuckDB's messages, and Spark's names for them.
 
 The SQL of a call raises with `raising`, which names Spark's error class, and rendering adds the place of the
 call in the user's text. What DuckDB raises by itself, as for a sum beyond the range of its type, is told by

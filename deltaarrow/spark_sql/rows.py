@@ -1,4 +1,4 @@
-"""The rows that an aggregate or a window function is over, and the nodes of calls over rows."""
+"""The rows of aggregate and window functions, and the nodes of calls over rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

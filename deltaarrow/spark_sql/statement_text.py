@@ -1,4 +1,4 @@
-"""Statements of SQL as text: where each ends, the tables by path in it, and its words one by one.
+"""The text of SQL statements: their ends, their words, and the tables that they name by path.
 
 Nothing is parsed further than needed: what stands between the words is handed on as it is written.
 """

@@ -1,4 +1,4 @@
-"""Functions that find, take, put together and measure parts of texts; they count code points."""
+"""Functions that find, cut, join and measure parts of texts; they count code points."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What single nodes of sqlglot's tree mean: whether they are plain, names, numbers and intervals."""
+"""The meaning of single nodes of sqlglot's tree: plain nodes, names, numbers, intervals."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Casts from variants, of plain values by their kind and of others part by part; and casts to variants.
+"""Casts to and from variants: plain values by their kind, arrays and objects part by part.
 
 What cannot be cast raises as Spark does, or is NULL where a cast is tried. A variant that is null is NULL in
 every type.

@@ -1,4 +1,4 @@
-"""Functions on variants: their parts by path, their values in other types, and variants of JSON texts.
+"""Functions on variants: their parts by path, conversion to other types, and parsing of JSON.
 
 A stored expression may only have a variant of a literal JSON text. In conditions that choose files, the part
 of a variant column has a name by which its statistics are found.

@@ -1,4 +1,4 @@
-"""Functions of queries alone whose values differ from row to row: values at random, and the numbers of rows.
+"""Functions with a new value for each row, only for queries: random values and row numbers.
 
 Their calls are volatile: nothing computes one twice, or in another place than where it stands.
 """

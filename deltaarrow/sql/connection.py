@@ -1,4 +1,4 @@
-"""`connect`: a connection in whose statements Delta tables are read and changed by name."""
+"""`connect`: a DuckDB connection whose statements read and change Delta tables by name."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A table as the CREATE TABLE statement that makes one like it."""
+"""SHOW CREATE TABLE: the CREATE TABLE statement of an existing table."""
 
 import re
 from collections.abc import Mapping

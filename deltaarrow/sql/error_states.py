@@ -1,4 +1,4 @@
-"""SQLSTATEs of Spark's error classes: five characters that say of which kind an error is.
+"""SQLSTATEs of Spark's error classes: codes of five characters for kinds of errors.
 
 The first two characters are a class of the SQL standard: ``22`` for values, ``42`` for names and syntax,
 ``0A`` for what is not supported.

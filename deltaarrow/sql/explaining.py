@@ -1,4 +1,4 @@
-"""What EXPLAIN shows: the files that a query reads, or what a statement would do."""
+"""The results of EXPLAIN: the files that a query reads, or the plan of a statement that changes a table."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`FileCopy`: a COPY INTO, which copies the rows of files into a table, or only checks them."""
+"""`FileCopy`: a COPY INTO, which copies rows of files into a table or only checks them."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`Following`: what is new in a table since the last MERGE of an application, for its next one.
+"""`Following`: the changes of a table since the last MERGE of an application, for its next MERGE.
 
 ==================================  ==================================================================
 in the query of a MERGE             what it is

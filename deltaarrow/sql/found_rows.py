@@ -1,4 +1,4 @@
-"""`FoundRows`: the rows that a DELETE, UPDATE or MERGE changes, found by a query of the session's DuckDB.
+"""`FoundRows`: the rows that a DELETE, UPDATE or MERGE changes, from a query in the session's DuckDB.
 
 The query is written in the dialect of the statement, over a view of the table's rows with their file and
 position. So conditions and values mean exactly what they mean in a query: subqueries in Spark's dialect, and

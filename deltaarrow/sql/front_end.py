@@ -1,4 +1,4 @@
-"""`FrontEnd`: what a `DeltaConnection` asks about each text, before DuckDB sees it.
+"""`FrontEnd`: decides for each text of a `DeltaConnection` whether deltaarrow or DuckDB runs it.
 
 This module is loaded with every connection, so it loads what statements need when there is one.
 """

@@ -1,4 +1,4 @@
-"""The rows of an INSERT: the column of a table that each of its query is for, and how they are written."""
+"""The rows of an INSERT: the target column of each value, and the options for writing."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What functions of DuckDB's dialect such as ``delta_history('t')`` tell about a table: all from its log."""
+"""Table functions of DuckDB's dialect that describe a table from its log, such as ``delta_history('t')``."""
 
 from typing import Any
 

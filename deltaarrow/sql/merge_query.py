@@ -1,4 +1,4 @@
-"""The SELECT of a MERGE in DuckDB's dialect, in which each clause sees what it sees in DuckDB's own MERGE.
+"""The SELECT of a MERGE in DuckDB's dialect, in which each clause resolves names as in DuckDB's own MERGE.
 
 =====================  =====================================================
 rows of a clause       what its condition and its values may name

@@ -1,4 +1,4 @@
-"""The place of a table that a statement names, and of a new one."""
+"""The location and the namespace of a table that a statement names or creates."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The tables of a query in Spark's dialect: their columns, and how DuckDB's dialect names them."""
+"""The tables of a query in Spark's dialect: their columns, and their names in DuckDB's dialect."""
 
 import datetime
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""INSERT ... REPLACE USING and REPLACE ON: which rows of a table match, and what takes their place."""
+"""INSERT ... REPLACE USING and REPLACE ON: the rows that match, and the rows that replace them."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any

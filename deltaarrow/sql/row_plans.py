@@ -1,4 +1,4 @@
-"""What statements that change rows would do, for EXPLAIN: they are checked as if they ran."""
+"""EXPLAIN of statements that change rows: each is checked as if it ran."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""The way of a statement: from its text through the grammar of its dialect to its handler."""
+"""The path of a statement: from its text through the grammar of its dialect to its handler."""
 
 import contextlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`Session`: what the statements of one connection share: its names, and what they are told."""
+"""`Session`: the state that the statements of one connection share."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping

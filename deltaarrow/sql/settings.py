@@ -1,4 +1,4 @@
-"""The session settings that statements obey, with their types and defaults, and the values of one session.
+"""The session settings: their types, their defaults, and the values of one session.
 
 ``SET name = value`` gives a setting a value, and ``RESET`` its default again. A statement reads it by its
 record::

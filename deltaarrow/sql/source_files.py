@@ -1,4 +1,4 @@
-"""`SourceFiles`: the files of a folder that a COPY INTO copies, and how a table remembers them.
+"""`SourceFiles`: the files of a folder for COPY INTO, and the record of copied files in a table.
 
 A table remembers a file by a transaction identifier (`txn`) whose application is named after the file. It is
 committed with the rows, so a file is copied once, whatever stops when; of two statements that copy one file

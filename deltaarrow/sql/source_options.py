@@ -1,4 +1,4 @@
-"""FORMAT_OPTIONS of a COPY INTO: the names that Spark's readers of files have, as far as they are obeyed.
+"""FORMAT_OPTIONS of COPY INTO: the supported options of Spark's file readers.
 
 A name is in letters of either case. An option that is not here is refused by name.
 """

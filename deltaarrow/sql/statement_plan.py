@@ -1,4 +1,4 @@
-"""`StatementPlan`: what a statement that changes a table would do, as EXPLAIN shows it."""
+"""`StatementPlan`: the effect of a statement that changes a table, as EXPLAIN shows it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`TableTransaction`: the changes between BEGIN and COMMIT, which make one version of one Delta table.
+"""`TableTransaction`: the changes between BEGIN and COMMIT, one version of one Delta table.
 
 The changes are staged, and seen by nobody before COMMIT. So one DELETE, UPDATE or MERGE may come first, and
 INSERTs after it; whatever would have to see the staged rows is refused. DuckDB's own tables are changed by

@@ -1,4 +1,4 @@
-"""Statistics of files that others wrote, from their Parquet footers (PROTOCOL.md, *Per-file Statistics*).
+"""Statistics of other writers' files, from their Parquet footers (PROTOCOL.md, *Per-file Statistics*).
 
 No row is read: of a column, the statistics have what `deltaarrow.statistics.footer_bounds` takes from
 footers. Bounds of a string may be cut: the table's are cut as well. A file without a column has only NULLs

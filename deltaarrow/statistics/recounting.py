@@ -1,4 +1,4 @@
-"""Statistics of data files that are there already: whether they are tight, and new ones in their place.
+"""Statistics of existing data files: whether they are tight, and their replacement.
 
 Chapter *Per-file Statistics* of the protocol. Tight statistics have the NULL count of every column that has
 statistics, and its bounds unless all values are NULL. They count live rows alone, while ``numRecords`` counts

@@ -1,4 +1,4 @@
-"""Storage: files by name in the places that hold tables, and the spelling of file names in the log."""
+"""Storage: files by name in every kind of store, and the spelling of file names in the log."""
 
 from typing import TYPE_CHECKING
 

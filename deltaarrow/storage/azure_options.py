@@ -1,4 +1,4 @@
-"""Options of Azure, in deltalake's spelling or adlfs's, as the settings of Microsoft's client."""
+"""Options of Azure, in deltalake's spelling or adlfs's, as settings of Microsoft's client."""
 
 import os
 from collections.abc import Mapping

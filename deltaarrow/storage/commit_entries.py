@@ -1,9 +1,9 @@
-"""Entries of commits in DynamoDB, as Spark's S3DynamoDBLogStore and deltalake write them: `EntryTable`.
+"""`EntryTable`: entries of commits in DynamoDB, as Spark's S3DynamoDBLogStore and deltalake write them.
 
 An item has the keys ``tablePath`` and ``fileName`` (``00000000000000000003.json``), and the attributes
-``tempPath`` (the file that holds the commit, relative to ``_delta_log``), ``complete`` (``"true"`` once the
-commit file is there, else ``"false"``) and, once complete, ``expireTime``: seconds since 1970, a number. All
-others are texts.
+``tempPath`` (the file that holds the commit, relative to ``_delta_log``), ``complete`` (``"true"`` if the
+commit file exists, otherwise ``"false"``) and, once complete, ``expireTime`` (seconds since 1970, a number).
+All other attributes are texts.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ class CommitEntry(NamedTuple):
 
 
 class EntryTable:
-    """The entries of one table of Delta in the table of the lock."""
+    """The entries of one Delta table in the lock table."""
 
     def __init__(self, settings: LockSettings, table_path: str) -> None:
         self._settings, self.path = settings, table_path

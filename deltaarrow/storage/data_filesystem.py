@@ -1,4 +1,4 @@
-"""A table whose data files another file system reads than its log: `with_data_filesystem`."""
+"""`with_data_filesystem`: a table whose data files are read by another file system than its log."""
 
 from typing import Any, Never, cast
 

@@ -1,11 +1,11 @@
-"""A cache on the local disk for what is read from an object store.
+"""A cache on the local disk for files of an object store.
 
-Only files whose name holds a UUID are kept: data files, deletion vectors and parts of checkpoints. Nobody
-writes such a name twice, so what was read once needs no question whether it is still true. Commits, and
-checkpoints that a writer may replace, are always read from the store.
+The cache holds only files with a UUID in their name: data files, deletion vectors and parts of checkpoints.
+No writer uses such a name twice, so cached content never becomes stale. Commits, and checkpoints that a
+writer may replace, are always read from the store.
 
-A file is kept in blocks of `BLOCK_BYTES`, each a file in the folder, with a checksum. Any number of processes
-use one folder: a block appears whole, by a rename, and the blocks that were used longest ago are deleted.
+Each block of `BLOCK_BYTES` is a file in the folder, with a checksum. Any number of processes may share the
+folder: a rename creates a block as a whole, and the least recently used blocks are deleted.
 """
 
 import contextlib
@@ -36,22 +36,22 @@ BLOCK_BYTES = 256 << 10
 _DEFAULT_LIMIT = 10 << 30
 _CHECKSUM_BYTES = 4
 _KEPT_SHARE = 0.9
-"""Of the limit, what is left after blocks were deleted."""
+"""The share of the limit that remains used after blocks were deleted."""
 _LOOKS_PER_LIMIT = 16
-"""A process looks at the folder each time it has written this part of the limit: others write, too."""
+"""A process measures the folder whenever it has written this part of the limit, since others write too."""
 _FRESH_SECONDS = 60
-"""Blocks that were used so lately are not marked as used again."""
+"""A block that was used more recently than this is not marked as used again."""
 _TEMPORARY = ".tmp"
 _INFO, _TAIL = "info", "tail"
 _SERVER = re.compile("endpoint|account_name|base_url", re.IGNORECASE)
-"""Options that say which server has a path, and hold no secret."""
+"""Options that identify the server of a path. They hold no secret."""
 
 
 class DiskCache:
-    """Blocks in a folder, at most about `limit` bytes of them. Works in threads and processes.
+    """Blocks in a folder with about `limit` bytes at most, shared by threads and processes.
 
-    Raises `StorageError` if the folder cannot be made. A disk that is full, or a block that cannot be read,
-    counts as a block that is not there.
+    Raises `StorageError` if the folder cannot be created. If the disk is full, a block is not stored. A block
+    that cannot be read counts as missing.
     """
 
     def __init__(self, folder: str, limit: int) -> None:
@@ -61,10 +61,10 @@ class DiskCache:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"cannot make the folder of the cache {folder!r}: {error.strerror}") from error
+            raise StorageError(f"cannot create the cache folder {folder!r}: {error.strerror}") from error
 
     def get(self, key: str, block: int | str) -> bytes | None:
-        """Return a block; None if it is not there, or is damaged."""
+        """Return a block; None if it is missing or damaged."""
         path = self._path(key, block)
         try:
             with path.open("rb") as file:
@@ -81,7 +81,7 @@ class DiskCache:
         return data
 
     def put(self, key: str, block: int | str, data: bytes) -> None:
-        """Keep a block, if the disk has room."""
+        """Store a block if the disk has room."""
         path = self._path(key, block)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_TEMPORARY}")
         try:
@@ -101,7 +101,7 @@ class DiskCache:
         return self._folder / name[:2] / f"{name}-{block}"
 
     def _note(self, size: int) -> None:
-        """Count what this process writes, and keep to the limit now and then."""
+        """Count the bytes that this process writes, and enforce the limit now and then."""
         with self._lock:
             is_first = self._written is None
             self._written = (self._written or 0) + size
@@ -111,7 +111,7 @@ class DiskCache:
         self._shrink()
 
     def _shrink(self) -> None:
-        """Delete the blocks that were used longest ago, if there are too many bytes."""
+        """Delete the least recently used blocks if the folder exceeds the limit."""
         found = []
         for path in self._folder.glob("*/*"):
             with contextlib.suppress(OSError):  # another process has deleted it
@@ -133,7 +133,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 class _CachedService:
-    """Makes the requests of a service, but none for blocks that are on the disk."""
+    """A service that takes blocks from the disk and requests only the missing ones."""
 
     reads_ranges = True
 
@@ -164,7 +164,7 @@ class _CachedService:
         blocks = {number: self._cache.get(key, number) for number in range(first, last + 1)}
         absent = [number for number, block in blocks.items() if block is None]
         if absent:
-            # One request: what lies between two absent blocks is fetched again.
+            # One request, which may fetch cached blocks between missing ones again.
             begin, count = absent[0], absent[-1] - absent[0] + 1
             data = self._service.read_range(filesystem, path, begin * BLOCK_BYTES, count * BLOCK_BYTES)
             # A short answer is kept only if it is the end of the file.
@@ -202,15 +202,15 @@ class _CachedService:
 
 
 def cached(service: Service, uri: str, storage_options: Mapping[str, Any]) -> Service:
-    """Return a service that uses the cache which the options name; the service itself if they name none.
+    """Return a service with the cache that the options name; the service itself without such options.
 
-    Raises `StorageError` for a limit without a folder, or one that is no number.
+    Raises `StorageError` for a limit without a folder, or a limit that is not a number.
     """
     if storage_options.keys().isdisjoint(CACHE_OPTIONS):
         return service
     folder = storage_options.get(CACHE_FOLDER)
     if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
-        raise StorageError(f"{CACHE_FOLDER} must be a folder of this machine, and {CACHE_BYTES} goes with it")
+        raise StorageError(f"{CACHE_FOLDER} must name a local folder; {CACHE_BYTES} needs {CACHE_FOLDER}")
     limit = as_count(CACHE_BYTES, storage_options.get(CACHE_BYTES, _DEFAULT_LIMIT))
     told = {name: str(value) for name, value in storage_options.items() if _SERVER.search(name)}
     place = json.dumps([uri.partition("://")[0], service.authority(uri), sorted(told.items())])
@@ -224,5 +224,5 @@ def _cached(service: Service, place: str, folder: str, limit: int) -> Service:
 
 @functools.lru_cache(maxsize=16)
 def _cache_of(folder: str, limit: int) -> DiskCache:
-    """Return the cache of this process in a folder."""
+    """Return the cache of this process for a folder."""
     return DiskCache(folder, limit)

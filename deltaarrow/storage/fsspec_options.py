@@ -1,4 +1,4 @@
-"""Options and schemes of fsspec's file systems: refusals of those that no file system knows."""
+"""Checks of options and schemes of fsspec's file systems; unknown ones are refused."""
 
 import inspect
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Web servers, which are only read: folders by the links of their pages, times by the headers of files."""
+"""Web servers as read-only stores: folders from the links of pages, times from the headers of files."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What tables on object stores cost: requests by kind, and bytes received, counted by location."""
+"""Counts of requests to object stores by kind, and of bytes received, for each location."""
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass

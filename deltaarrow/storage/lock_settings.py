@@ -1,7 +1,6 @@
-"""`LockSettings`: whether commits to S3 take a lock in DynamoDB, and which.
+"""`LockSettings`: the lock in DynamoDB for commits to S3, from options and the environment.
 
-Storage options and variables of the environment say it, by the names of deltalake and of Spark's
-S3DynamoDBLogStore.
+The names are those of deltalake and of Spark's S3DynamoDBLogStore.
 """
 
 import os
@@ -31,7 +30,7 @@ _OF_S3_ONLY = ("s3", "connector_args", "http_session_cls", "signature_version")
 
 @dataclass(frozen=True)
 class LockSettings:
-    """The table of the lock, and how to reach it."""
+    """The lock table, and the settings of the client for it."""
 
     table: str
     """The name of the table in DynamoDB."""
@@ -78,11 +77,14 @@ def lock_settings(storage_options: Mapping[str, Any], scheme: str = "s3") -> Loc
             given.setdefault(key, os.environ[variable])
     if str(given.get("provider", "dynamodb")).lower() != "dynamodb":
         raise StorageError(
-            f"the variable {_VARIABLES['provider']} must be 'dynamodb', the only lock, not"
+            f"the variable {_VARIABLES['provider']} must be 'dynamodb', the only kind of lock, not"
             f" {given['provider']!r}"
         )
     if ("key" in given) != ("secret" in given):
-        raise StorageError("the credentials for DynamoDB are a key and a secret, and one of them is missing")
+        raise StorageError(
+            "the credentials for DynamoDB are incomplete: give AWS_ACCESS_KEY_ID_DYNAMODB and"
+            " AWS_SECRET_ACCESS_KEY_DYNAMODB"
+        )
     own = given if "key" in given else arguments
     of_client = arguments.get("client_kwargs", {})
     client = {

@@ -1,16 +1,16 @@
 """`LockedStore`: a folder on S3 whose commits take a lock in DynamoDB, as Spark's S3DynamoDBLogStore does.
 
-A commit of version N has four steps, and each writer leaves the same traces:
+A commit of version N has four steps, the same for every writer:
 
 1. The commit is written to ``_delta_log/.tmp/N.json.<uuid>``.
-2. An entry for N, which names that file, is put into DynamoDB on the condition that there is none. This
-   decides who makes version N, and that it is made.
+2. An entry for N, which names that file, is put into DynamoDB on the condition that there is none. The
+   writer whose put succeeds has made version N.
 3. The file is copied to ``_delta_log/N.json``.
 4. The entry is marked as complete, with a time from which DynamoDB may delete it.
 
-A writer may end between two steps. After step 2 its commit is made: whoever lists the log, or commits the
-next version, does the steps that are left. On a server that honours conditional puts step 3 is one, so a
-writer without the lock overwrites nothing here either.
+A writer may stop between two steps. After step 2 its commit is made; the next process that lists the log or
+commits does the remaining steps. On a server that honours conditional puts, step 3 is a conditional put and
+does not overwrite the commit of a writer without the lock.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ class LockedStore(FsspecStore):
 
     @property
     def can_put_if_absent(self) -> bool:
-        """Return True; raises `StorageError` if the lock cannot be reached, or others take another one."""
+        """Return True; raises `StorageError` if the lock is unreachable, or other writers use another one."""
         if not self._has_lock:
             newest = self._entries.newest()
             self._ensure_one_path("" if newest is None else newest.file_name)
@@ -62,7 +62,7 @@ class LockedStore(FsspecStore):
         return True
 
     def list_from(self, folder: str, start: str = "") -> list[FileEntry]:
-        """Return the files of a folder; of the log, after the newest commit has its file."""
+        """Return the files of a folder. For the log, the newest commit is completed first."""
         if folder.rstrip("/") == _LOG:
             newest = self._entries.newest()
             if newest is not None and not newest.is_complete:
@@ -82,8 +82,8 @@ class LockedStore(FsspecStore):
             super().put_if_absent(name, data, *more)
         else:
             raise StorageError(
-                f"{self.uri} takes {name!r} only if the server honours conditional puts, which it does not:"
-                " the lock is for commits"
+                f"cannot create {name!r} in {self.uri}: the server does not honour conditional puts, and the"
+                " lock covers commits only"
             )
 
     # --- the steps of a commit --------------------------------------------------------------------
@@ -127,10 +127,10 @@ class LockedStore(FsspecStore):
                 )
 
     def _taken(self, file_name: str, temporary: str) -> CommitEntry:
-        """The entry of a version after the attempt to make it this commit's.
+        """The entry of a version after an attempt to put the entry of this commit.
 
-        An exception says that nobody knows, because the request may still arrive. Then the file of the commit
-        stays, as the entry needs it.
+        An exception means that the outcome is unknown, because the request may still arrive. The file of the
+        commit then stays, because an entry may name it.
         """
         try:
             return self._entries.put_new(file_name, temporary)
@@ -141,9 +141,9 @@ class LockedStore(FsspecStore):
             return held
 
     def _is_made(self, entry: CommitEntry, data: bytes) -> bool:
-        """Finish an own commit; False if a writer without the lock has put another one in its place.
+        """Finish this store's own commit; False if a writer without the lock has put another one in its place.
 
-        Steps that fail are left to the next reader or writer: the entry is there, so the commit is made.
+        The next reader or writer repeats a step that fails: the entry exists, so the commit is made.
         """
         name, is_ours, failure = f"{_LOG}/{entry.file_name}", False, None
         for _ in range(_ATTEMPTS):
@@ -163,12 +163,12 @@ class LockedStore(FsspecStore):
         return True
 
     def _finish(self, entry: CommitEntry) -> None:
-        """Do the steps that the writer of an entry has left."""
+        """Do the remaining steps for an entry."""
         self._put_commit(entry, None)
         self._entries.complete(entry, system_clock() // 1000)
 
     def _put_commit(self, entry: CommitEntry, data: bytes | None) -> bool:
-        """Put the commit file of an entry, False if it is there; `data` is its content if that is known."""
+        """Put the commit file of an entry; False if it exists. `data` is its content if that is known."""
         name = f"{_LOG}/{entry.file_name}"
         if (data is None or not self.honours_conditions) and self.exists(name):
             return False
@@ -176,7 +176,7 @@ class LockedStore(FsspecStore):
             try:
                 data = self.read(f"{_LOG}/{entry.temporary_path}")
             except FileNotFoundError:
-                if self.exists(name):  # whoever has finished the commit may have deleted the file
+                if self.exists(name):  # another process has finished the commit and deleted the file
                     return False
                 raise CorruptLogError(
                     f"the table {self._settings.table!r} in DynamoDB says that {entry.temporary_path} in the"
@@ -192,7 +192,7 @@ class LockedStore(FsspecStore):
         return True
 
     def _discard(self, temporary: str) -> None:
-        # What is left over is harmless; raising here would hide what became of the commit.
+        # A file that remains is harmless; raising here would hide the result of the commit.
         with contextlib.suppress(Exception):
             self.delete(f"{_LOG}/{temporary}")
 
@@ -204,7 +204,7 @@ def locked_store(uri: str, storage_options: Mapping[str, Any] | None) -> FsspecS
 
 
 def _with_lock(storage_options: Mapping[str, Any], settings: LockSettings) -> dict[str, Any]:
-    """Options that choose the lock explicitly: a process that opens them may have other variables."""
+    """Options that name the lock explicitly, for processes with other environment variables."""
     names = ("s3_locking_provider", "delta_dynamo_", "io.delta.storage.")
     kept = {
         key: value

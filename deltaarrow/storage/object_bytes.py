@@ -1,4 +1,4 @@
-"""The bytes of objects of a store, with few requests."""
+"""Reads of objects in a store, with few requests."""
 
 import collections
 import errno

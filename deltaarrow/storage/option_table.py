@@ -1,4 +1,4 @@
-"""Tables of storage options: deltalake's names, and what becomes of each in the library below.
+"""Tables of storage options: deltalake's names, and the setting or refusal behind each.
 
 deltalake's options are those of the Rust library object_store: for the server and the credentials, and for
 the HTTP client. An option works, is known to have no effect here, or is refused with the reason. Names of the

@@ -1,4 +1,4 @@
-"""S3: listings that begin at a name, and what to do about S3's refusals."""
+"""S3: listings that begin at a name, and remedies for S3's refusals."""
 
 import errno
 from collections.abc import Iterator, Mapping, Sequence

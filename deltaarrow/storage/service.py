@@ -1,4 +1,4 @@
-"""What differs between the file systems behind `FsspecStore`: `Service`, the requests of one kind of store.
+"""`Service`: the requests of one kind of store, the part that differs below `FsspecStore`.
 
 The base class reads any file system of fsspec and writes none. A store that can be written has a subclass
 with a put-if-absent, which `FsspecStore` proves on each bucket before the first commit. Paths are those

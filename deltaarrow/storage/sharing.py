@@ -1,4 +1,4 @@
-"""Files of a shared table (Delta Sharing), which are read by addresses that their server signs."""
+"""Files of a shared table (Delta Sharing), read from signed addresses."""
 
 import functools
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class SharedFiles(Protocol):
         """Return the size of a file in bytes."""
 
     def read_range(self, name: str, begin: int, end: int | None) -> bytes:
-        """Return the bytes from `begin` to `end`, or to the end of the file; fewer where it ends before."""
+        """Return the bytes from `begin` to `end`, or to the end of the file; fewer if the file is shorter."""
 
 
 class SharingService(Service):
@@ -35,14 +35,14 @@ class SharingService(Service):
     reads_ranges = True
 
     def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
-        """Refuse: a location alone does not tell the server that signs addresses."""
+        """Refuse: the location does not contain the server that signs addresses."""
         raise StorageError(
-            f"{uri!r} is not opened by its location: give its name to DeltaTable, with a DeltaSharingCatalog"
+            f"cannot open {uri!r} by location: open it by name with DeltaTable and a DeltaSharingCatalog"
         )
 
 
 def shared_filesystem(files: SharedFiles) -> "fsspec.AbstractFileSystem":
-    """Return a file system of fsspec that reads the files of a shared table."""
+    """Return an fsspec file system for the files of a shared table."""
     return _filesystem_class()(files)
 
 

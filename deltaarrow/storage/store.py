@@ -1,4 +1,4 @@
-"""The interface of places that hold tables, `Store`, and of files being written, `Output`.
+"""`Store`, the interface of everything that holds tables, and `Output`, a file being written.
 
 The engine needs from a store bytes by name and one guarantee, on which the protocol's mutual
 exclusion between writers rests: put-if-absent creates a file only if it is absent, whole or not at all.

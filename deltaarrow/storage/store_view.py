@@ -1,4 +1,4 @@
-"""`StoreView`: a store that passes everything on to another one, for stores that change some of it."""
+"""`StoreView`: a store that delegates to another one, the base of stores that change some of it."""
 
 import contextlib
 from collections.abc import Hashable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What is at a place and around it, as far as one short listing tells: `peek`, for error messages."""
+"""`peek`: the files and folders at a path and around it, from a short listing, for error messages."""
 
 import contextlib
 import itertools

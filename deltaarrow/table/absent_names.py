@@ -1,4 +1,4 @@
-"""What to use instead of a name that `DeltaTable` and its helpers do not have: `TellingTableNames`.
+"""`TellingTableNames`: the replacement of each name that `DeltaTable` and its helpers do not have.
 
 Scripts that move over from delta-spark, older releases of ``deltalake`` or data frame libraries look for the
 names that they know there.

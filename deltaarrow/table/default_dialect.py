@@ -1,4 +1,4 @@
-"""The SQL that tables and calls take for which no dialect is given."""
+"""The default SQL dialect of tables and calls."""
 
 import deltaarrow.spark_sql as spark_sql
 

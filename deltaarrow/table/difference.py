@@ -1,4 +1,4 @@
-"""What differs between two versions of a table: columns, settings, protocol, files and rows.
+"""The differences between two versions of a table: columns, settings, protocol, files and rows.
 
 Only files that one of the two versions has are read. Of a file that both have with different deletion
 vectors, only the rows are read that one of the vectors marks.

@@ -1,4 +1,4 @@
-"""`FeatureDropper`: the methods of ``table.alter`` that take a feature from a table, rewriting its files.
+"""`FeatureDropper`: the methods of ``table.alter`` that drop a feature and rewrite its files.
 
 Chapters *Protocol Evolution* and *Column Mapping* of the protocol.
 """

@@ -1,4 +1,4 @@
-"""`TableInspector`: what the log says of a table, as Arrow tables. No data file is opened."""
+"""`TableInspector`: the log of a table as Arrow tables. No data file is opened."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

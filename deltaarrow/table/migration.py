@@ -1,4 +1,4 @@
-"""Functions of ``deltalake`` that concern its native code, for scripts that call them."""
+"""Stand-ins for functions of ``deltalake`` about its native code, for scripts that call them."""
 
 import warnings
 

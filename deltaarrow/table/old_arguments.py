@@ -1,4 +1,4 @@
-"""What to use instead of an argument that older releases of ``deltalake`` took: `tells_old_arguments`."""
+"""`tells_old_arguments`: the replacements of arguments that older releases of ``deltalake`` took."""
 
 import functools
 import re

@@ -1,4 +1,4 @@
-"""The store of a table that is named by its place, by its location in a catalog, or by its name in one."""
+"""Opening of a table's store by path, by location in a catalog, or by name in a catalog."""
 
 import os
 from collections.abc import Callable, Mapping

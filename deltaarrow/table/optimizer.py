@@ -1,4 +1,4 @@
-"""`TableOptimizer`: what `DeltaTable.optimize` gives, with the names and arguments of ``deltalake``."""
+"""`TableOptimizer`: the methods of `DeltaTable.optimize`, with deltalake's names and arguments."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Conditions on texts of partition columns that statistics cannot decide, decided by the values themselves.
+"""Pruning by conditions on text partition columns that only the values themselves can decide.
 
 Spark compares a text with a number as numbers: ``year >= 2021`` on a text column. No bound of texts tells
 that, but each partition has one value, on which the condition is computed.

@@ -1,4 +1,4 @@
-"""Positional arguments that ``deltalake`` took once, and still takes with a warning."""
+"""Positional arguments that older releases of ``deltalake`` took; they are accepted with a warning."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""`TableReorganizer`: what `deltaarrow.table.optimizer.TableOptimizer` has for ``REORG TABLE``."""
+"""`TableReorganizer`: the methods of `deltaarrow.table.optimizer.TableOptimizer` for ``REORG TABLE``."""
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 

@@ -1,4 +1,4 @@
-"""`TableRewriter`: what all methods of `deltaarrow.table.optimizer.TableOptimizer` share."""
+"""`TableRewriter`: the base of the methods of `deltaarrow.table.optimizer.TableOptimizer`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

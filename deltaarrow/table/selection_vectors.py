@@ -1,4 +1,4 @@
-"""The files with deletion vectors, and the rows of them that are there, as ``deltalake`` returns them."""
+"""The rows left in files with deletion vectors, in the form that ``deltalake`` returns."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

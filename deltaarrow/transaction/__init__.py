@@ -1,4 +1,4 @@
-"""Transactions: what was read, what is staged, conflicts and the commit."""
+"""Transactions: their reads, their staged actions, conflicts and the commit."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Files that a commit adds, too many for an object each: their JSON is rendered column by column.
+"""Bulk `add` actions: the JSON of many added files, rendered column by column.
 
 Only their row ids depend on the version that the commit follows; they are put in when the commit is made.
 Chapters "Add File and Remove File" and "Row Tracking" of the protocol.

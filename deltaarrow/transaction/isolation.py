@@ -1,4 +1,4 @@
-"""Isolation levels: how far a transaction is kept apart from concurrent ones.
+"""Isolation levels: which concurrent commits a transaction conflicts with.
 
 The levels are delta-spark's. *Serializable* is the default: the table is as if all transactions had run one
 after another in the order of their versions. *WriteSerializable* lets a blind append slip in before a

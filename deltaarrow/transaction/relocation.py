@@ -1,4 +1,4 @@
-"""Rows that a commit moves to a new file, while others may delete some of them from the old ones.
+"""Rows that a commit moves to new files, while other commits may delete some of them.
 
 Compaction copies the live rows of files, in order, to one new file. A commit that deletes some of these rows
 by deletion vectors in the meantime is no conflict: the position of a row in the new file follows from its

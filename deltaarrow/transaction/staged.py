@@ -1,4 +1,4 @@
-"""What a transaction has staged: actions, rows to delete, and the files written for them.
+"""The staged work of a transaction: actions, rows to delete, and the files written for them.
 
 Rows to delete stay positions until the commit is prepared. Only then do they become deletion vectors, based
 on the files in the version that the commit follows, so rows that others deleted meanwhile stay deleted.

@@ -1,4 +1,4 @@
-"""Optimistic transactions: what was read, what is staged, and one atomic commit.
+"""Optimistic transactions: reads, staged actions, and one atomic commit.
 
 A transaction begins with a snapshot, notes what it reads of it and stages actions. If others have committed
 meanwhile, `deltaarrow.transaction.commit_loop` commits after them, or refuses if the transaction would no

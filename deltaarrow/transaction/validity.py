@@ -1,4 +1,4 @@
-"""Rules that every commit must meet, whoever staged it: chapter "Actions" of the protocol.
+"""Rules for every commit, from any operation: chapter "Actions" of the protocol.
 
 A commit that breaks one of these rules could not be reconciled or read, so it is never written.
 """

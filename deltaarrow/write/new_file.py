@@ -1,4 +1,4 @@
-"""New Parquet files: one while it is written, and the values that its action records."""
+"""`NewFile`: a Parquet file while it is written, and the values for its `add` action."""
 
 from __future__ import annotations
 

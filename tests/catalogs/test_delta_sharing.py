@@ -83,7 +83,7 @@ def test_a_catalog_is_named_by_its_profile(sharing, orders, tmp_path, monkeypatc
         open_catalog("deltasharing://#sales")
     with pytest.raises(StorageError, match=r"there is no sharing profile at none\.share"):
         DeltaSharingCatalog("none.share", "sales").namespaces()
-    with pytest.raises(StorageError, match="is not opened by its location"):
+    with pytest.raises(StorageError, match="open it by name"):
         DeltaTable("deltasharing://host/sales/shop/orders")
 
 
@@ -392,12 +392,12 @@ METADATA = {
     }
 }
 ODD = {
-    "no version": (_lines(PROTOCOL, METADATA, version=""), "does not tell the version"),
+    "no version": (_lines(PROTOCOL, METADATA, version=""), "has no version"),
     "no metadata": (_lines(PROTOCOL), "no protocol, or no metaData"),
-    "cut short": (_lines(PROTOCOL, METADATA, more=";includeendstreamaction=true"), "ends before its end"),
+    "cut short": (_lines(PROTOCOL, METADATA, more=";includeendstreamaction=true"), "was cut off"),
     "two in a line": (_lines({**PROTOCOL, **METADATA}), "has a line with protocol, metaData"),
     "a new line": (_lines(PROTOCOL, METADATA, {"news": {}}), "has a line with news"),
-    "no JSON": ((200, {"Delta-Table-Version": "0"}, b"<html>"), "is no JSON"),
+    "no JSON": ((200, {"Delta-Table-Version": "0"}, b"<html>"), "is not JSON"),
     "a new format": (_lines(PROTOCOL, METADATA, form="iceberg"), "in the format 'iceberg'"),
     "another format": (_lines(PROTOCOL, METADATA, form="parquet"), "version None of the sharing protocol"),
     "a newer protocol": (

@@ -76,7 +76,7 @@ def test_user_and_password(sharing, orders):
     sharing.accepts = {"Basic bWU6cGFzc3dvcmQtdGhhdC1ub2JvZHktbWF5LXNlZQ=="}
     more = {"shareCredentialsVersion": 2, "type": "basic", "username": "me"}
     assert ids(opened(sharing, **more, password=PASSWORD)) == [1, 2, 3, 4]
-    with pytest.raises(StorageError, match=r"401 .*does not take the credentials of the profile"):
+    with pytest.raises(StorageError, match=r"401 .*refuses the credentials of the profile"):
         opened(sharing, **more, password="wrong")
 
 
@@ -98,7 +98,7 @@ def test_user_and_password(sharing, orders):
         ),
         ({"bearerToken": ""}, ValueError, "has no bearerToken"),
         ({"bearerToken": "a\nb"}, ValueError, "printable ASCII"),
-        ({"endpoint": "file:///etc"}, ValueError, "no address of a server"),
+        ({"endpoint": "file:///etc"}, ValueError, "not the address of a server"),
         ({"endpoint": "https://me:secret@host/"}, ValueError, "has a user or a password"),
         ({"expirationTime": "soon"}, ValueError, "no time of ISO 8601"),
     ],

@@ -173,7 +173,7 @@ def test_a_full_disk_and_a_folder_that_cannot_be_made(tmp_path, monkeypatch) -> 
     assert cache.get("file", 0) is None
     assert list((tmp_path / "full").glob("*/*")) == [], "nothing is left half written"
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="cannot make the folder of the cache"):
+    with pytest.raises(StorageError, match="cannot create the cache folder"):
         open_store("memory://x/t", {"cache_folder": str(tmp_path / "file" / "below")})
 
 

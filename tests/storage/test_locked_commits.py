@@ -250,7 +250,7 @@ def test_other_files_need_no_lock_but_the_condition(place, lock_options, faulty,
     with pytest.raises(FileExistsError):
         store.put_if_absent("metadata/v1.json", b"2")
     faulty.ignores_conditions = True
-    with pytest.raises(StorageError, match="the lock is for commits"):
+    with pytest.raises(StorageError, match="lock covers commits only"):
         open_store(place, {**faulty.options, "AWS_TOKEN": "another"}).put_if_absent("metadata/v2.json", b"2")
 
 
@@ -330,7 +330,7 @@ def test_variables_of_the_environment(monkeypatch, place) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"AWS_S3_LOCKING_PROVIDER": "zookeeper"}, "must be 'dynamodb', the only lock"),
+        ({"AWS_S3_LOCKING_PROVIDER": "zookeeper"}, "must be 'dynamodb', the only kind of lock"),
         ({"DELTA_DYNAMO_TABLE_NAME": "a", f"{SPARK}.ddb.tableName": "b"}, "disagrees with another"),
         ({f"{SPARK}.ddb.ttl": "-1"}, "must be a number, 0 or more"),
         ({"delta_dynamo_scheme": "gs"}, "is one of s3, s3a, s3n"),

@@ -1,4 +1,4 @@
-"""What changes in the list of files of a deep clone that is repeated."""
+"""The difference between a deep clone and its source, for repeating the clone."""
 
 from dataclasses import dataclass
 

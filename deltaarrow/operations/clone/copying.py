@@ -1,4 +1,4 @@
-"""The files of a deep clone: what they are called in it, and copying them.
+"""The files of a deep clone: their new names, and the tasks that copy them.
 
 A file that the source names relatively has the same name in the clone. One that it names absolutely, as a
 shallow clone does, gets a name that follows from the absolute one. So a clone that is repeated, or goes on

@@ -1,4 +1,4 @@
-"""What a CLONE is asked for, and what it is going to do."""
+"""`CloneOptions` and `ClonePlan`: the request for a CLONE, and the plan made from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

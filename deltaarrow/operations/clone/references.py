@@ -1,4 +1,4 @@
-"""The files of a table under their absolute names, for a shallow clone of it.
+"""The files of a table by their absolute paths, for a shallow clone.
 
 A relative path becomes a URI, percent-encoded as Spark does; a path that is absolute already, as in a clone,
 stays. A deletion vector beside the table (``u``) becomes one with an absolute path (``p``).

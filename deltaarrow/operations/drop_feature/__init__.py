@@ -1,4 +1,4 @@
-"""DROP FEATURE: a table loses a feature, once neither it nor, where that matters, its history needs it."""
+"""DROP FEATURE: removes a feature from a table once the table and, if required, its history do not use it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What has to leave a table before each feature can be dropped: one record a feature.
+"""The steps before each feature can be dropped: one record per feature.
 
 The steps, their order and their history entries are those of delta-spark. Chapter "Table Features".
 """

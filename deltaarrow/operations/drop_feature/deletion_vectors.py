@@ -1,4 +1,4 @@
-"""Deletion vectors leave the table: no new ones, files with some rewritten, their vector files kept in mind.
+"""Removal of deletion vectors from a table, with tombstones that protect the vector files.
 
 Chapters "Deletion Vectors" and "Add File and Remove File" of the protocol. Older versions still need the
 files of deletion vectors. A writer that does not know the feature does not see that tombstones name them, and

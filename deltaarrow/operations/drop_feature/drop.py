@@ -1,4 +1,4 @@
-"""`FeatureDrop`: a feature is dropped from a table, with the commits of delta-spark.
+"""`FeatureDrop`: drops a feature from a table, with the same commits as delta-spark.
 
 =====================  ===============================================================================
 commits                what they do

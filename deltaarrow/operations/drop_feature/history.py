@@ -1,4 +1,4 @@
-"""Older versions in the log: whether they need a feature, and their deletion before they expire.
+"""The log history of a feature: versions that need it, and their early deletion.
 
 Chapter "Metadata Cleanup". A reader that does not know a feature must not meet it when it travels in time.
 """

@@ -1,4 +1,4 @@
-"""Row tracking leaves the table: it is suspended, and the files lose their row ids.
+"""Removal of row tracking from a table: row tracking is suspended, and files lose their row ids.
 
 Chapter "Row Tracking" of the protocol. While row tracking is suspended, commits assign no ids.
 """

@@ -1,4 +1,4 @@
-"""A step of the way to a feature that is dropped: one commit that removes traces, and when it is needed.
+"""`Step`: one commit on the way to a dropped feature, and the condition under which it is needed.
 
 Steps look at the table, never at what a call has done before. A call that was killed is therefore repeated
 from the first step, and the steps that are done are not needed.

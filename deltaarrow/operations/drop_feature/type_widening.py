@@ -1,4 +1,4 @@
-"""Type widening leaves the table: no column is widened any more, and no file has a column of an old type.
+"""Removal of type widening from a table: files with columns of old types are rewritten.
 
 Chapter "Type Widening" of the protocol. Once all files have the types of the table, nobody needs to know the
 changes, and the schema forgets them.

@@ -1,4 +1,4 @@
-"""Space-filling curves: keys of points, by which points that are near each other come near each other.
+"""Space-filling curves: keys by which points that are near each other sort near each other.
 
 A point has one number a column. `z_order` interleaves the bits of the numbers; `hilbert` first turns and
 reflects the quadrants on the way, so that the next point on the curve is always a neighbour (J. Skilling,

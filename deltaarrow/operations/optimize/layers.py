@@ -1,4 +1,4 @@
-"""Layers of a cube: what of it is laid out anew when files are added.
+"""Layers of a cube: which of its files are clustered again when files are added.
 
 Spark lays a small cube out anew with each file that is added. Here the files of a cube that new ones do not
 overlap stay. So does a layer, the files of one layout, while the new rows are few beside what they overlap of

@@ -1,4 +1,4 @@
-"""What an OPTIMIZE tells of itself: to history as Spark does, to its caller as deltalake does."""
+"""Metrics of an OPTIMIZE: Spark's for history, deltalake's for the caller."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an OPTIMIZE is going to do, decided from the log: nothing is opened for it."""
+"""The plan of an OPTIMIZE, made from the log without opening a data file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

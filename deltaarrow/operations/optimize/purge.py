@@ -1,4 +1,4 @@
-"""Purging: what is deleted, and columns that were dropped, leave the data files.
+"""Purging: rewrites files so that deleted rows and dropped columns leave storage.
 
 As in Spark's ``REORG TABLE ... APPLY (PURGE)``, files with deleted rows are rewritten, and files that hold a
 column which the table no longer has. The latter only their footers tell, which are read for it.

@@ -1,4 +1,4 @@
-"""The rows of a bin copied to one new file, wherever that happens: `RewriteTask`.
+"""`RewriteTask`: copies the rows of a bin to one new file, on a thread or an executor.
 
 A task knows neither log nor snapshot and is picklable: threads run it here, executors elsewhere.
 """

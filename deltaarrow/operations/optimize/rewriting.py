@@ -1,4 +1,4 @@
-"""Files rewritten without a change of rows: tasks copy them, and a commit puts the new files in their place.
+"""Rewriting of files without a change of rows: tasks copy rows, and a commit replaces the files.
 
 The commit says that no data changes (``dataChange`` is false). Rows that another writer deletes meanwhile by
 deletion vectors are deleted in the new files too, if rows kept their order: see

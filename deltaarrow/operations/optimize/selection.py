@@ -1,4 +1,4 @@
-"""The partitions that an OPTIMIZE is for: conditions decided on partition values, without opening a file."""
+"""Selection of partitions for an OPTIMIZE, by conditions on partition values alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The rows of a bin laid out along a curve in new files, wherever that happens: `SortTask`.
+"""`SortTask`: sorts the rows of a bin along a curve into new files, on a thread or an executor.
 
 Rows are read twice: the columns of the curve alone, for a sample of their values, then all columns.
 """

@@ -1,4 +1,4 @@
-"""The upgrade of a table whose files are to be read as Iceberg: Spark's ``APPLY (UPGRADE UNIFORM)``.
+"""Spark's ``APPLY (UPGRADE UNIFORM)``: prepares the files of an existing table for Iceberg.
 
 ========  ===============================  =================================================================
 commit    operation                        what it does

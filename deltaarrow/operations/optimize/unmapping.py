@@ -1,4 +1,4 @@
-"""Column mapping switched off: every file is written again with the names of the table's columns.
+"""Removal of column mapping: every file is rewritten with the logical names of the columns.
 
 One commit, Spark's ``REMOVE COLUMN MAPPING``, takes the ids and physical names out of the schema and puts
 the new files in the place of the old ones. Each file becomes one new file. As the protocol wants it, and

@@ -1,4 +1,4 @@
-"""Candidates: files that may go, as a table, wherever they were found; and what is decided of each."""
+"""Candidates for deletion as a table, from any source, with the decision on each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is never deleted, whoever names it: the log, files behind links, files of other tables.
+"""Files that no VACUUM deletes: the log, files behind links, files of other tables.
 
 A listing leaves all of that out. Names in the log or in an inventory are looked at here.
 """

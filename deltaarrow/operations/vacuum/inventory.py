@@ -1,4 +1,4 @@
-"""Candidates of an inventory: a table of paths that somebody else has listed, such as that of a bucket.
+"""Candidates from an inventory: a table of paths, such as the inventory of a bucket.
 
 The columns are Spark's: ``path`` (string), ``length`` (long), ``isDir`` (boolean) and ``modificationTime``
 (long, milliseconds since the epoch). Paths are absolute and not percent-encoded. What is not below the table,

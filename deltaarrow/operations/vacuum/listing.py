@@ -1,4 +1,4 @@
-"""Candidates of a full VACUUM: what storage holds, but for what is hidden, the log, and other tables.
+"""Candidates of a full VACUUM: a listing of storage without hidden files, the log and other tables.
 
 Hidden is what has a name, or is in a folder with a name, that begins with ``_`` or ``.``; but not the folders
 of change data and of partitions whose column has such a name, nor the unfinished files of a writer that was

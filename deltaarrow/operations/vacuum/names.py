@@ -1,4 +1,4 @@
-"""Names of files in the log as a listing of storage has them, a column at a time.
+"""Conversion of file names in the log to names in a listing of storage, a column at a time.
 
 A listing gives names relative to the root. The log may spell the same file absolutely, with ``..`` in it or
 through a link, and it names deletion vectors by UUIDs. Only unusual names cost a step of Python, and of those

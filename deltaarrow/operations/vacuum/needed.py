@@ -1,4 +1,4 @@
-"""Which files are needed: of the newest version, of tombstones within the retention, of versions to keep.
+"""Files that a VACUUM keeps: of the newest version, of recent tombstones, and of versions to keep.
 
 The log is read a part at a time and held against the candidates, so that a table of any number of files takes
 little memory. The list of live files must be the whole list: it is held against the version checksum.

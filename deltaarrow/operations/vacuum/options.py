@@ -1,4 +1,4 @@
-"""What a VACUUM is asked to do, and the refusals of what would delete too much."""
+"""`VacuumOptions`, and the refusals of options that would delete too much."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

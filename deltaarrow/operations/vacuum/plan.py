@@ -1,4 +1,4 @@
-"""The plan of a VACUUM: candidates, less what is needed, too young, or not to be touched."""
+"""The plan of a VACUUM: candidates without needed, young and guarded files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

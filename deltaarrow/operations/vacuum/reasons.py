@@ -1,4 +1,4 @@
-"""Why a file goes or stays: the words of a report."""
+"""The reasons in a vacuum report for which a file is deleted or kept."""
 
 from enum import StrEnum
 

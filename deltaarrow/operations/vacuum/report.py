@@ -1,4 +1,4 @@
-"""What a VACUUM has done, or would do: paths, and a table with the reason for every file."""
+"""The result of a VACUUM: the deleted paths, and a table with the reason for every file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

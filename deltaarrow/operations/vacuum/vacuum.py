@@ -1,4 +1,4 @@
-"""VACUUM from the plan to the last commit.
+"""VACUUM: carries out the plan and commits its start and end.
 
 1. The newest version is opened, and its whole protocol is checked before anything else.
 2. Candidates are found, and what is needed of them is taken out. A dry run ends here.

@@ -1,4 +1,4 @@
-"""Checks of arguments, with the kinds of errors that delta-spark raises, and expressions as SQL text."""
+"""Checks of arguments with delta-spark's kinds of errors, and expressions as SQL text."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn

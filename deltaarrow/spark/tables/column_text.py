@@ -1,4 +1,4 @@
-r"""Candidate SQL texts of a column of classic Spark, from what PySpark shows of it.
+r"""Candidate SQL texts of a column of classic Spark, from PySpark's text form of it.
 
 PySpark shows the tree of an expression with operators as functions::
 

@@ -1,4 +1,4 @@
-"""`DeltaOptimizeBuilder`: the files that an OPTIMIZE rewrites, and how."""
+"""`DeltaOptimizeBuilder`: OPTIMIZE with conditions on partitions, compaction and Z-order."""
 
 from typing import TYPE_CHECKING
 

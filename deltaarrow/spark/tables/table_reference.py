@@ -1,4 +1,4 @@
-"""`TableReference`: which table an object of `deltaarrow.spark.tables` is about, by its path or its name."""
+"""`TableReference`: the path or the name of the table behind a `DeltaTable` of Spark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Spark's names of the columns of a select list that have no alias, such as ``count(1)`` and ``(a + 1)``.
+"""Spark's names for columns of a select list without an alias, such as ``count(1)`` and ``(a + 1)``.
 
 A name is the text of the expression as Spark prints it: operators in parentheses, texts without quotes, casts
 only where they were written, functions under the name of their class or the alias that was called, and with

@@ -1,4 +1,4 @@
-"""What the parts of the compiler share: the relations, the parameters, the time and fresh names."""
+"""The shared state of the compiler's parts: relations, parameters, the time and fresh names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,6 +1,6 @@
-"""Binding of the expressions of a query: what they have beyond those of `deltaarrow.spark_sql`.
+"""Binding of expressions in queries, beyond those of `deltaarrow.spark_sql`.
 
-These are names of several relations, aggregates, windows, subqueries, parameters and parts of variants.
+Queries add names of several relations, aggregates, windows, subqueries, parameters and parts of variants.
 """
 
 import datetime

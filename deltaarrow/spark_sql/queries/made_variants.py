@@ -1,4 +1,4 @@
-"""Variants that a query makes, as opposed to those in the columns of tables.
+"""Variants that a query computes, as opposed to variants in the columns of tables.
 
 DuckDB has a type of its own for the variants of tables. Those that an expression makes are structs of bytes
 (`deltaarrow.spark_sql.variant_kernels`), which nothing turns into that type. So their columns are marked: an

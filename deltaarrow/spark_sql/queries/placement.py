@@ -1,4 +1,4 @@
-"""Where Spark takes no subquery and no column of an outer query.
+"""Places where Spark allows no subquery and no column of an outer query.
 
 DuckDB would compute most of these, so they are refused here, with Spark's class of errors.
 """

@@ -1,4 +1,4 @@
-"""WITH RECURSIVE: a query whose second half reads the rows that it has made itself.
+"""WITH RECURSIVE: a query whose second half reads its own rows.
 
 The first half makes the rows of level 1. The second half makes the rows of each further level out of those of
 the level before, until it makes none. Spark raises an error for a level or a row too many; so DuckDB keeps

@@ -1,4 +1,4 @@
-"""What the compiler asks about tables: the relation of a name, its columns and its SQL."""
+"""`Relations`, the compiler's interface to tables: names, columns and SQL."""
 
 import datetime
 from collections.abc import Mapping, Sequence

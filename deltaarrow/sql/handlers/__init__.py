@@ -1,3 +1,3 @@
-"""What each statement does: one call of a method that a Python user would call."""
+"""The handlers of statements; each calls the method that a Python user would call."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Each form of ALTER TABLE: one call of `DeltaTable.alter`."""
+"""The handlers of ALTER TABLE: each form is one call of `DeltaTable.alter`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

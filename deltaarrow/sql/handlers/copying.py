@@ -1,4 +1,4 @@
-"""COPY: the rows of a query into a table that may be new, and the rows of files into a table."""
+"""The handlers of COPY: rows of a query into a table that may be new, and rows of files into a table."""
 
 from typing import TYPE_CHECKING
 

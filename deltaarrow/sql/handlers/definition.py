@@ -1,4 +1,4 @@
-"""Statements that create, clone and drop tables."""
+"""The handlers of statements that create, clone and drop tables."""
 
 import contextlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What statements of maintenance do: each is one call of a method of `DeltaTable`.
+"""The handlers of maintenance statements: each is one call of a method of `DeltaTable`.
 
 ===============================  ==================================================================
 statement                        what it does

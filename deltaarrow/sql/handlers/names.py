@@ -1,4 +1,4 @@
-"""Statements about the names of tables and schemas, and those that describe a table; with Spark's results."""
+"""The handlers of statements about names and descriptions of tables and schemas, with Spark's results."""
 
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence

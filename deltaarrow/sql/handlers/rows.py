@@ -1,4 +1,4 @@
-"""Statements that change the rows of a table."""
+"""The handlers of statements that change rows."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What statements about the session do."""
+"""The handlers of statements about the session."""
 
 from typing import TYPE_CHECKING
 

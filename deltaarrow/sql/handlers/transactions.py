@@ -1,4 +1,4 @@
-"""BEGIN, COMMIT and ROLLBACK, in DuckDB's dialect."""
+"""The handlers of BEGIN, COMMIT and ROLLBACK in DuckDB's dialect."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Statements that make and drop views over Delta tables: those of a connection, and those of a catalog."""
+"""The handlers of statements that create and drop views of a connection or of a catalog."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Spark's statements of maintenance; DuckDB has no other words for them.
+"""Spark's maintenance statements, which DuckDB's dialect takes too, except for VACUUM.
 
 ANALYZE and FSCK REPAIR are extensions: Spark's open source refuses them for Delta tables.
 """

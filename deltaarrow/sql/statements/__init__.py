@@ -1,3 +1,3 @@
-"""The parts of each statement as a dataclass, the same for both dialects."""
+"""Statements as dataclasses, the same for both dialects."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Statements that keep a table in order, or make one of files that are there.
+"""Statements that maintain a table, or make a table from existing files.
 
 A condition is the text of Spark's SQL in both dialects: it chooses partitions.
 """

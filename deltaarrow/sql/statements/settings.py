@@ -1,4 +1,4 @@
-"""Statements about the session: its settings, what a statement would do, and what a session here has not."""
+"""Statements about the session: its settings, EXPLAIN, and statements that are not supported."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Advice on a table in words, each with the call that follows it."""
+"""Advice on a table in words, each with the call to make."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

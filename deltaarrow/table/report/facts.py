@@ -1,4 +1,4 @@
-"""What a report tells of a table: gathered from its log, by columns. No data file is opened or listed."""
+"""The facts of a report, from columns of the log. No data file is opened or listed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How well the bounds of each column skip: the share of files that a query for one value opens.
+"""The effect of each column's bounds: the share of files that a query for one value opens.
 
 The value is one that some file has as its least or greatest, every file alike. A file without bounds is
 opened by every query, unless its statistics say that all values are NULL. Of a partition column, the value is
