@@ -1,6 +1,6 @@
 """AWS Glue Data Catalog as a catalog of names: its databases are namespaces.
 
-Glue answers as Hive's metastore does; `deltaarrow.catalogs.hive_entries` tells what an entry says.
+Glue has the same kinds of entries as Hive's metastore; `deltaarrow.catalogs.hive_entries` has both.
 """
 
 import contextlib
@@ -20,17 +20,17 @@ __all__ = ["GlueCatalog"]
 class GlueCatalog:
     """The databases and Delta tables of AWS Glue in one region and account.
 
-    Credentials come from where boto3 finds them: the environment, a profile, the machine's role. Needs the
-    extra ``glue``.
+    boto3 finds the credentials: in the environment, a profile or the machine's role. Needs the extra
+    ``glue``.
 
     Args:
         region: the region, such as ``eu-west-1``; None for the one that boto3 finds.
         profile: a profile of AWS's configuration.
-        catalog_id: the account, if it is another than that of the credentials.
-        endpoint_url: the address of another server with the interface of Glue.
-        storage_options: how to reach the tables; see `DeltaTable`. They are not those of Glue.
+        catalog_id: the account; None for that of the credentials.
+        endpoint_url: the address of another server with Glue's interface.
+        storage_options: options of the stores of tables, not of Glue; see `DeltaTable`.
 
-    Nothing is asked before a name is used. Names are kept in lower case, as Glue does. The methods raise
+    The constructor makes no request. Names are kept in lower case, as Glue does. The methods raise
     `StorageError` if Glue cannot be reached or refuses, and `MissingDependencyError` without boto3.
 
     >>> GlueCatalog("eu-west-1")
@@ -81,7 +81,9 @@ class GlueCatalog:
         if database is None:
             raise KeyError(name)
         if names := database.names():
-            raise ValueError(f"the database {fold(name)} is not empty: drop its tables and views, {names}")
+            raise ValueError(
+                f"the database {fold(name)} is not empty: drop its tables and views first: {', '.join(names)}"
+            )
         self.call("delete_database", Name=fold(name))
 
     def entry(self, database: str, name: str) -> HiveEntry:
@@ -115,8 +117,8 @@ class GlueCatalog:
     def call(self, method: str, **request: Any) -> dict[str, Any]:
         """Return Glue's answer.
 
-        Raises `KeyError` for what is not there, `FileExistsError` for what is there already, `ValueError` for
-        what Glue does not take, and `StorageError` if it cannot be reached or refuses.
+        Raises `KeyError` if the object does not exist, `FileExistsError` if it exists already, `ValueError`
+        for an invalid request, and `StorageError` if Glue cannot be reached or refuses.
         """
         with _answering():
             answer: dict[str, Any] = getattr(self._client, method)(**self._account, **request)

@@ -23,15 +23,15 @@ class HiveCatalog:
     """The databases and Delta tables of a metastore of Hive 2.3 or later, by Thrift.
 
     Args:
-        uris: where the metastore is, as in Spark's ``hive.metastore.uris``: ``thrift://host:9083``, or
-            several of them with commas between, of which the first that can be reached is asked.
-        timeout: how long to wait for an answer, in seconds.
-        storage_options: how to reach the tables; see `DeltaTable`. They are not those of the metastore.
+        uris: the address of the metastore, as in Spark's ``hive.metastore.uris``: ``thrift://host:9083``, or
+            several addresses separated by commas, which are tried in turn.
+        timeout: seconds to wait for an answer.
+        storage_options: options of the stores of tables; see `DeltaTable`.
 
-    Needs the extra ``hive``. Nothing is asked before a name is used, and each question has a connection of
-    its own. Names are kept in lower case, as Hive does. The constructor raises `ValueError` for an address of
-    another kind; the methods raise `StorageError` if the metastore cannot be reached or refuses, and
-    `MissingDependencyError` without thriftpy2. Metastores that want Kerberos or TLS cannot be asked.
+    Needs the extra ``hive``. The constructor makes no request, and each request has a connection of its own.
+    Names are kept in lower case, as Hive does. The constructor raises `ValueError` for a malformed address;
+    the methods raise `StorageError` if the metastore cannot be reached or refuses, and
+    `MissingDependencyError` without thriftpy2. Metastores that require Kerberos or TLS are not supported.
 
     >>> HiveCatalog("thrift://metastore.example:9083")
     HiveCatalog('thrift://metastore.example:9083')
@@ -179,7 +179,7 @@ def _address(uri: str) -> tuple[str, int]:
     """
     parts = urllib.parse.urlsplit(uri)
     if parts.scheme != _SCHEME or not parts.hostname or parts.username or parts.path.strip("/"):
-        raise ValueError(f"{redacted(uri)!r} is no address of a metastore: write it as thrift://host:{_PORT}")
+        raise ValueError(f"{redacted(uri)!r} is not the address of a metastore: write thrift://host:{_PORT}")
     return parts.hostname, parts.port or _PORT
 
 
@@ -203,12 +203,12 @@ def _answering(uris: str) -> Iterator[None]:
         raise StorageError(f"the metastore refuses: {redacted(str(error.message))}") from error
     except TApplicationException as error:
         raise UnsupportedFeatureError(
-            f"the metastore does not know a request, Hive 2.3 or later does: {redacted(str(error))}",
+            f"the metastore does not know a request; use Hive 2.3 or later: {redacted(str(error))}",
             feature="Hive metastore",
         ) from error
     except (TTransportException, TProtocolException, OSError) as error:
         said = redacted(str(getattr(error, "message", None) or error)).rstrip(".")
         raise StorageError(
             f"cannot reach the metastore at {uris}: {said}; check the address and the network, and that the"
-            " server asks for neither Kerberos nor TLS"
+            " server requires neither Kerberos nor TLS"
         ) from error

@@ -1,7 +1,7 @@
 """Entries of tables in Hive's metastore and in AWS Glue, and the parameters that mark a Delta table.
 
-The metastore keeps the place of a Delta table, not its commits. Parameters of an entry say that it is one, as
-Spark, Athena and the crawlers of Glue write them. Tables that are registered here have those of all three.
+The metastore stores the location of a Delta table, not its commits. Spark, Athena and Glue's crawlers each
+mark the entry of a Delta table by another parameter. Entries written here have all three.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ __all__ = ["INPUT_FORMAT", "OUTPUT_FORMAT", "SERDE", "HiveDatabase", "HiveEntry"
 INPUT_FORMAT = "org.apache.hadoop.mapred.SequenceFileInputFormat"
 OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat"
 SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
-"""What Spark gives a table that Hive cannot read."""
+"""The formats that Spark writes for a table that Hive cannot read."""
 
 _PROVIDER, _TABLE_TYPE, _CLASSIFICATION = "spark.sql.sources.provider", "table_type", "classification"
 _PATH = "path"
@@ -30,9 +30,9 @@ class HiveEntry:
     Attributes:
         name: its name.
         table_type: ``MANAGED_TABLE``, ``EXTERNAL_TABLE``, or another, such as ``VIRTUAL_VIEW``.
-        parameters: what is known of it.
-        location: its place; Spark has a placeholder for it where a table is outside its database's folder.
-        serde_parameters: what its format is told; Spark keeps the place here.
+        parameters: its parameters, some of which mark a Delta table.
+        location: its location; Spark writes a placeholder if the table is outside its database's folder.
+        serde_parameters: the parameters of its format, among which Spark stores the location.
     """
 
     name: str
@@ -56,33 +56,33 @@ class HiveEntry:
 
     @property
     def is_delta(self) -> bool:
-        """Whether somebody has registered it as a Delta table."""
+        """Whether the entry is marked as a Delta table."""
         kinds = (self.parameters.get(key, "") for key in (_PROVIDER, _TABLE_TYPE, _CLASSIFICATION))
         return any(kind.lower() == "delta" for kind in kinds)
 
     @property
     def is_managed(self) -> bool:
-        """Whether the metastore calls its files its own."""
+        """Whether the metastore owns the files."""
         return self.table_type == _MANAGED
 
     @property
     def uri(self) -> str:
-        """Where the table is; empty if the metastore does not tell."""
+        """The location of the table; empty if the entry has none."""
         return _place(self.serde_parameters.get(_PATH) or self.location)
 
 
 class HiveServer(Protocol):
-    """What answers for the tables of databases.
+    """A server that stores the entries of databases.
 
-    The methods raise `KeyError` for what is not there, `FileExistsError` for what is there already,
-    `ValueError` for what the server does not take, and `StorageError` if it cannot be reached or refuses.
+    The methods raise `KeyError` if the entry does not exist, `FileExistsError` if it exists already,
+    `ValueError` for an invalid request, and `StorageError` if the server cannot be reached or refuses.
     """
 
     title: str
 
     @property
     def storage_options(self) -> Mapping[str, Any]:
-        """How to reach the tables."""
+        """The options of the stores of tables."""
 
     def entry(self, database: str, name: str) -> HiveEntry:
         """Return a table."""
@@ -98,32 +98,32 @@ class HiveServer(Protocol):
 
 
 class HiveDatabase:
-    """A database of a metastore as a namespace; ``place`` is where the server keeps its tables."""
+    """A database of a metastore as a namespace; ``place`` is the location of the database."""
 
     def __init__(self, server: HiveServer, name: str, place: str | None) -> None:
         self._server, self._name, self._place = server, name, _place(place)
 
     def find(self, name: str) -> TableLocation | None:
-        """Return where a table is; None if there is none. `DeltaError` for one that is no Delta table."""
+        """Return the location of a table; None if there is none. `DeltaError` if it is not a Delta table."""
         try:
             found = self._server.entry(self._name, fold(name))
         except KeyError:
             return None
         shown, title = f"{self._name}.{found.name}", self._server.title
         if not found.is_delta:
-            raise DeltaError(f"{shown} is in {title}, but is no Delta table there")
+            raise DeltaError(f"{shown} is in {title}, but not marked as a Delta table there")
         if not found.uri:
-            raise DeltaError(f"{title} does not tell where the table {shown} is")
-        # A table that somebody else registered elsewhere never gets its files deleted.
+            raise DeltaError(f"the entry of the table {shown} in {title} has no location")
+        # DROP never deletes the files of a table that another program registered elsewhere.
         is_own = found.is_managed and bool(self._place) and found.uri == self._own(name)
         return TableLocation(found.uri, self._server.storage_options or None, is_managed=is_own)
 
     def place_for(self, name: str) -> TableLocation:
-        """Return the place of a new table: below that of the database."""
+        """Return the location of a new table, below that of the database."""
         if not self._place:
             raise ValueError(
-                f"the database {self._name} has no location in {self._server.title}: give the table one, or"
-                " the database"
+                f"the database {self._name} has no location in {self._server.title}: give one to the"
+                " table or to the database"
             )
         return TableLocation(self._own(name), self._server.storage_options or None, is_managed=True)
 
@@ -144,7 +144,7 @@ class HiveDatabase:
         self._server.forget(self._name, fold(name))
 
     def view(self, name: str) -> None:
-        """Return None: views are in the language of their engine."""
+        """Return None: the views of a metastore are in the SQL of another engine."""
         return
 
     def views(self) -> list[str]:
@@ -154,7 +154,7 @@ class HiveDatabase:
     def add_view(self, view: View, *, may_replace: bool = False) -> Never:
         """Raise `ValueError`."""
         raise ValueError(
-            f"views are not kept in {self._server.title}: make the view {view.name} in a file catalog"
+            f"views are not kept in {self._server.title}: create the view {view.name} in a file catalog"
         )
 
     def remove_view(self, name: str) -> Never:
@@ -166,7 +166,7 @@ class HiveDatabase:
 
 
 def _place(uri: str | None) -> str:
-    """A place as paths are written here. Hive keeps the text of a Hadoop path, which has no escapes.
+    """A location as deltaarrow writes it. Hive stores the text of a Hadoop path, which has no escapes.
 
     >>> _place("file:/warehouse/a%20b/"), _place("s3://bucket/t"), _place(None)
     ('/warehouse/a%20b', 's3://bucket/t', '')

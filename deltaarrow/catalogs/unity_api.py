@@ -1,7 +1,7 @@
 """Unity Catalog's API for Delta tables: the requests that the tables of one catalog share.
 
-The configuration is asked for once: whether the server speaks a version of the protocol that is known here,
-and what it offers. Whatever the server sends is checked before use.
+The configuration is requested once: the version of the protocol, and the endpoints that the server offers.
+Every answer is checked before use.
 """
 
 import re
@@ -92,7 +92,7 @@ class UnityApi:
                 return sorted(found)
             if not isinstance(page, str):
                 break
-        raise StorageError(f"the catalog's list of {subject} does not end; it has over {_MOST_PAGES} pages")
+        raise StorageError(f"the catalog's list of {subject} has more than {_MOST_PAGES} pages")
 
     def table(self, path: tuple[str, ...], query: Mapping[str, str], subject: str) -> dict[str, Any]:
         """Return what the API for Delta says of a table: ``(schema, "tables", table, ...)``."""

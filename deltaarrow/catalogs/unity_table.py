@@ -1,11 +1,11 @@
 """One table of Unity Catalog: its location, its commits, its credentials, and commits to it.
 
-1. The catalog is asked for the table whenever the log is listed: for its place and id, for the commits that
-   may be unpublished, and for the latest version, beyond which nothing is read.
-2. Credentials are lent for reading, and for writing once something is written. They are renewed before they
-   expire.
-3. A commit is proposed together with what it changes of the schema, the properties, the protocol and the
-   domains, which the catalog keeps too.
+1. Each listing of the log requests the table from the catalog: its location and id, its unpublished commits,
+   and its latest version, beyond which nothing is read.
+2. The catalog lends credentials for reading, and for writing from the first write on. They are renewed before
+   they expire.
+3. A commit is proposed together with its changes of the schema, the properties, the protocol and the domains,
+   because the catalog stores these too.
 """
 
 import logging
@@ -133,7 +133,7 @@ class UnityTable:
             self._identity = identity
         elif self._identity != identity:
             raise TableNotFoundError(
-                f"{self._subject} is another one than before: it was replaced; open it again"
+                f"{self._subject} was replaced by another table of the same name; open it again"
             )
         return answer
 
@@ -196,7 +196,7 @@ class UnityTable:
         answer = self._api.change("POST", self._path, body, subject, handled={*LOST, 409, 429})
         if answer.status == 409 and answer.kind.startswith("UpdateRequirementConflict"):
             raise TableNotFoundError(
-                f"{self._subject} is another one than before: it was replaced; open it again"
+                f"{self._subject} was replaced by another table of the same name; open it again"
             )
         if answer.status == 409:
             return Refusal.TAKEN

@@ -141,7 +141,7 @@ class LockedStore(FsspecStore):
             return held
 
     def _is_made(self, entry: CommitEntry, data: bytes) -> bool:
-        """Finish this store's own commit; False if a writer without the lock has put another one in its place.
+        """Finish a commit of this store; False if a writer without the lock has put another in its place.
 
         The next reader or writer repeats a step that fails: the entry exists, so the commit is made.
         """

@@ -42,7 +42,9 @@ def _addressing(key: str, value: Any) -> str:
 
 def _provider(key: str, value: Any) -> str:
     if str(value).lower() != "dynamodb":
-        raise StorageError(f"the storage option {key!r} must be 'dynamodb', the only lock, not {value!r}")
+        raise StorageError(
+            f"the storage option {key!r} must be 'dynamodb', the only kind of lock, not {value!r}"
+        )
     return "dynamodb"
 
 

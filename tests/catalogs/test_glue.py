@@ -81,10 +81,10 @@ def test_tables_of_others_are_found(catalog, shop) -> None:
         "s3a://b/of_spark",
     ]
     assert not shop.find("Spark").is_managed and shop.find("none") is None
-    with pytest.raises(DeltaError, match=r"shop\.csv is in Glue, but is no Delta table"):
+    with pytest.raises(DeltaError, match=r"shop\.csv is in Glue, but not marked as a Delta table"):
         shop.find("csv")
     registered(catalog, "nowhere", {"table_type": "delta"}, "")
-    with pytest.raises(DeltaError, match="does not tell where"):
+    with pytest.raises(DeltaError, match="has no location"):
         shop.find("nowhere")
 
 

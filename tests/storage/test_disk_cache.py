@@ -180,8 +180,8 @@ def test_a_full_disk_and_a_folder_that_cannot_be_made(tmp_path, monkeypatch) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"cache_bytes": 1000}, "cache_folder must be a folder"),
-        ({"cache_folder": ""}, "cache_folder must be a folder"),
+        ({"cache_bytes": 1000}, "cache_folder must name a local folder"),
+        ({"cache_folder": ""}, "cache_folder must name a local folder"),
         ({"cache_folder": "/tmp", "cache_bytes": "many"}, "'cache_bytes' must be a number"),
     ],
 )

@@ -337,7 +337,7 @@ def test_variables_of_the_environment(monkeypatch, place) -> None:
         ({f"{SPARK}.credentials.provider": "x"}, "unknown storage option"),
         (
             {"AWS_S3_LOCKING_PROVIDER": "dynamodb", "AWS_ACCESS_KEY_ID_DYNAMODB": "a"},
-            "a key and a secret, and one",
+            "are incomplete: give AWS_ACCESS_KEY_ID_DYNAMODB",
         ),
     ],
 )
