@@ -18,6 +18,24 @@ PAGES = (PAGE, ROOT / "docs" / "testing.md", ROOT / "docs" / "benchmarks.md", RO
 BEGIN = "<!-- layers: written by `python -m tests.architecture.test_architecture_page` -->"
 END = "<!-- end of layers -->"
 BETWEEN = re.compile(f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", re.DOTALL)
+_HEADINGS = """
+Data Files; Deletion Vector Files; Change Data Files; Delta Log Entries; Checkpoints; Sidecar Files
+Log Compaction Files; Last Checkpoint File; Version Checksum File; Actions; Change Metadata
+Add File and Remove File; Add CDC File; Transaction Identifiers; Protocol Evolution
+Commit Provenance Information; Domain Metadata; Sidecar File Information; Checkpoint Metadata
+Action Reconciliation; Table Features; Column Mapping; Deletion Vectors; Deletion Vector Descriptor Schema
+Catalog-managed tables; Iceberg Compatibility V1; Iceberg Compatibility V2; Iceberg Compatibility V3
+Timestamp without timezone; Void columns; V2 Checkpoint Table Feature; Row Tracking; VACUUM Protocol Check
+Clustered Table; Variant Data Type; Variant Shredding; Type Widening; In-Commit Timestamps
+Materialize Partition Columns; Checkpoint Protection; Consistency Between Table Metadata and Data Files
+V1 Spec; V2 Spec; Checkpoint Naming Scheme; Metadata Cleanup; Append-only Tables; Column Invariants
+CHECK Constraints; Generated Columns; Default Columns; Identity Columns; Writer Version Requirements
+Reader Version Requirements; Valid Feature Names; Deletion Vector Format
+Deletion Vector File Storage Format; Per-file Statistics; Partition Value Serialization
+Schema Serialization Format; Column Metadata; Checkpoint Schema; JSON checksum
+"""
+"""The chapters of the protocol that say something of tables, by their headings."""
+PROTOCOL = [name for line in _HEADINGS.split("\n") for name in line.split("; ") if name]
 TESTS_OF_EVERYTHING = {"support"}
 """Folders of tests/ beside those that test one thing."""
 
@@ -89,13 +107,38 @@ def test_every_path_on_a_page_exists(page):
 def test_functions_are_in_the_files_beside_them():
     """In the tables of the ways that data go: ``| 1 | `file` | `function`, `Class.method` | ... |``."""
     text = PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| (.*?) \|", text, re.MULTILINE)
+    rows = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| (.*?) \| .+ \|$", text, re.MULTILINE)
     assert len(rows) > 40
     wrong = []
     for path, names in rows:
         tree = ast.parse((ROOT / PACKAGE / path).read_text(encoding="utf-8"))
         wrong += [f"{path}: {name}" for name in _spans(names) if name not in _defined(tree)]
     assert wrong == []
+
+
+def _chapters() -> dict[str, list[str]]:
+    """The files of each chapter of the protocol, in the table of the page."""
+    table = PAGE.read_text(encoding="utf-8").partition("\n| chapter | files |\n")[2].partition("\n\n")[0]
+    cells = [line.strip("| ").split(" | ") for line in table.splitlines()[1:]]
+    return {name: _spans(files) for names, files in cells for name in names.split("; ")}
+
+
+def test_every_chapter_of_the_protocol_has_files():
+    assert [name for name in PROTOCOL if name not in _chapters()] == []
+    assert [name for name, files in _chapters().items() if not files] == []
+
+
+def test_a_chapter_begins_where_a_module_says_so():
+    """The first line of a module may name a chapter; then the table lists the module for this chapter."""
+    chapters, missed = _chapters(), []
+    for module in modules():
+        first = " ".join((ast.get_docstring(module.tree) or "").split("\n\n")[0].split())
+        path = f"{module.name.removeprefix(f'{PACKAGE}.').replace('.', '/')}.py"
+        named = re.findall(r'"([^"]+)"|\*([^*]+)\*', first) if re.search("chapter|PROTOCOL", first) else []
+        for name in (quoted or starred for quoted, starred in named):
+            if name in chapters and not module.is_package and path not in chapters[name]:
+                missed.append(f"{name}: {path}")
+    assert missed == []
 
 
 def test_every_folder_of_tests_is_explained():
