@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Never
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.catalogs.sharing_client import SharingClient
 from deltaarrow.catalogs.sharing_profile import SharingProfile
 from deltaarrow.catalogs.sharing_table import SharedTable
@@ -117,8 +117,10 @@ class DeltaSharingCatalog:
         return self._tables.setdefault((schema, name), found)
 
 
-class _SharedSchema:
+class _SharedSchema(WithoutViews):
     """A schema."""
+
+    title = "a share"
 
     def __init__(self, catalog: DeltaSharingCatalog, name: str) -> None:
         self._catalog, self._name = catalog, name
@@ -148,18 +150,6 @@ class _SharedSchema:
 
     def remove(self, name: str) -> None:
         _refuse(f"drop the table {name}")
-
-    def view(self, name: str) -> None:
-        return None
-
-    def views(self) -> list[str]:
-        return []
-
-    def add_view(self, view: View, *, may_replace: bool = False) -> None:
-        raise ValueError(f"views are not kept in a share: make the view {view.name} in a file catalog")
-
-    def remove_view(self, name: str) -> None:
-        raise KeyError(name)
 
 
 def _refuse(what: str) -> Never:

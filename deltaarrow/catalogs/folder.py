@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.storage import open_store
 
 __all__ = ["FolderNamespace", "ensure_folder_name"]
@@ -17,7 +17,7 @@ def ensure_folder_name(name: str) -> None:
         raise ValueError(f"{name!r} is no name of a table in a folder: it has to be the name of one folder")
 
 
-class FolderNamespace:
+class FolderNamespace(WithoutViews):
     """The tables in a folder; their files belong to it. The folder may hold other things as well."""
 
     def __init__(
@@ -25,6 +25,7 @@ class FolderNamespace:
     ) -> None:
         self._store = open_store(root, storage_options)
         self.storage_options = storage_options
+        self.title = f"the folder {self.uri}"
 
     @property
     def uri(self) -> str:
@@ -62,21 +63,6 @@ class FolderNamespace:
         """Do nothing, as the subfolder is the table. `KeyError` if there is a table of that name still."""
         if self.find(name) is not None:
             raise KeyError(name)
-
-    def view(self, name: str) -> None:
-        """Return None: the folder keeps no views."""
-
-    def views(self) -> list[str]:
-        """Return nothing: the folder keeps no views."""
-        return []
-
-    def add_view(self, view: View, *, may_replace: bool = False) -> None:
-        """Raise `ValueError`: the folder keeps no views."""
-        raise ValueError(f"the folder {self.uri} keeps tables only: make the view {view.name} in a catalog")
-
-    def remove_view(self, name: str) -> None:
-        """Raise `KeyError`: the folder keeps no views."""
-        raise KeyError(name)
 
     def _location(self, name: str) -> TableLocation:
         return TableLocation(f"{self.uri}/{name}", self.storage_options, is_managed=True)

@@ -6,9 +6,9 @@ mark the entry of a Delta table by another parameter. Entries written here have 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Never, Protocol
+from typing import Any, Protocol
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.errors import DeltaError
 
 __all__ = ["INPUT_FORMAT", "OUTPUT_FORMAT", "SERDE", "HiveDatabase", "HiveEntry", "HiveServer"]
@@ -97,11 +97,12 @@ class HiveServer(Protocol):
         """Remove a table, whose files stay."""
 
 
-class HiveDatabase:
+class HiveDatabase(WithoutViews):
     """A database of a metastore as a namespace; ``place`` is the location of the database."""
 
     def __init__(self, server: HiveServer, name: str, place: str | None) -> None:
         self._server, self._name, self._place = server, name, _place(place)
+        self.title = server.title
 
     def find(self, name: str) -> TableLocation | None:
         """Return the location of a table; None if there is none. `DeltaError` if it is not a Delta table."""
@@ -109,7 +110,7 @@ class HiveDatabase:
             found = self._server.entry(self._name, fold(name))
         except KeyError:
             return None
-        shown, title = f"{self._name}.{found.name}", self._server.title
+        shown, title = f"{self._name}.{found.name}", self.title
         if not found.is_delta:
             raise DeltaError(f"{shown} is in {title}, but not marked as a Delta table there")
         if not found.uri:
@@ -122,7 +123,7 @@ class HiveDatabase:
         """Return the location of a new table, below that of the database."""
         if not self._place:
             raise ValueError(
-                f"the database {self._name} has no location in {self._server.title}: give one to the"
+                f"the database {self._name} has no location in {self.title}: give one to the"
                 " table or to the database"
             )
         return TableLocation(self._own(name), self._server.storage_options or None, is_managed=True)
@@ -142,24 +143,6 @@ class HiveDatabase:
     def remove(self, name: str) -> None:
         """Forget a table, whose files stay. `KeyError` if there is none of that name."""
         self._server.forget(self._name, fold(name))
-
-    def view(self, name: str) -> None:
-        """Return None: the views of a metastore are in the SQL of another engine."""
-        return
-
-    def views(self) -> list[str]:
-        """Return none; see `view`."""
-        return []
-
-    def add_view(self, view: View, *, may_replace: bool = False) -> Never:
-        """Raise `ValueError`."""
-        raise ValueError(
-            f"views are not kept in {self._server.title}: create the view {view.name} in a file catalog"
-        )
-
-    def remove_view(self, name: str) -> Never:
-        """Raise `KeyError`."""
-        raise KeyError(name)
 
     def _own(self, name: str) -> str:
         return f"{self._place}/{fold(name)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Never, Protocol
 
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.schema import StructType
@@ -13,6 +13,7 @@ __all__ = [
     "NamespaceCatalog",
     "TableLocation",
     "View",
+    "WithoutViews",
     "find_table_location",
     "fold",
     "without_catalog",
@@ -109,6 +110,30 @@ class Namespace(Protocol):
 
     def remove_view(self, name: str) -> None:
         """Forget a view. `KeyError` if there is none of that name."""
+
+
+class WithoutViews:
+    """The part about views of a namespace that keeps none; a base class.
+
+    `title` says in the error where no views are kept.
+    """
+
+    title: str
+
+    def view(self, name: str) -> None:
+        """Return None."""
+
+    def views(self) -> list[str]:
+        """Return an empty list."""
+        return []
+
+    def add_view(self, view: View, *, may_replace: bool = False) -> Never:
+        """Raise `ValueError`."""
+        raise ValueError(f"views are not kept in {self.title}: create the view {view.name} in a file catalog")
+
+    def remove_view(self, name: str) -> Never:
+        """Raise `KeyError`."""
+        raise KeyError(name)
 
 
 class NamespaceCatalog(Protocol):

@@ -8,7 +8,7 @@ the lists of schemas and tables beside it. `deltaarrow.catalogs.unity_table` is 
 from collections.abc import Callable, Mapping
 from typing import Any, Never
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.catalogs.unity_api import NAME, TABLE_ENDPOINT, UnityApi
 from deltaarrow.catalogs.unity_client import UnityClient
 from deltaarrow.catalogs.unity_creation import StagedTable, register_external
@@ -97,8 +97,10 @@ class UnityCatalog:
         _refuse(f"drop the schema {name}")
 
 
-class _UnityNamespace:
+class _UnityNamespace(WithoutViews):
     """A schema."""
+
+    title = "Unity Catalog"
 
     def __init__(self, api: UnityApi, name: str) -> None:
         self._api = api
@@ -175,18 +177,6 @@ class _UnityNamespace:
         self._api.ensure_offered(f"DELETE {TABLE_ENDPOINT}")
         subject = f"the table {self._api.catalog}.{self._name}.{name}"
         self._api.change("DELETE", (self._name, "tables", name), None, subject)
-
-    def view(self, name: str) -> None:
-        return None
-
-    def views(self) -> list[str]:
-        return []
-
-    def add_view(self, view: View, *, may_replace: bool = False) -> None:
-        raise ValueError(f"views are not kept in Unity Catalog: make the view {view.name} in a file catalog")
-
-    def remove_view(self, name: str) -> None:
-        raise KeyError(name)
 
 
 def _refuse(what: str) -> Never:

@@ -77,7 +77,7 @@ def test_what_no_catalog_keeps_is_refused(con, tmp_path):
     with pytest.raises(UnsupportedFeatureError, match="it is not temporary"):
         con.sql("CREATE TEMP VIEW shop.v AS SELECT 1 AS id")
     con.attach(tmp_path / "shop", "folder")
-    with pytest.raises(UnsupportedFeatureError, match="keeps tables only"):
+    with pytest.raises(UnsupportedFeatureError, match="views are not kept in the folder"):
         con.sql("CREATE VIEW folder.v AS SELECT 1 AS id")
     folder = FolderNamespace(tmp_path)
     assert (folder.view("v"), folder.views()) == (None, [])

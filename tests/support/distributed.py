@@ -42,15 +42,20 @@ class TwiceExecutor:
         """Run tasks one after another."""
         done = []
         try:
-            for task in map(cloudpickle.dumps, tasks):
-                pickle.loads(task)()
-                done.append(pickle.loads(cloudpickle.dumps(pickle.loads(task)())))
+            for task in tasks:
+                done.append(self.result_of(task))
                 self.runs += 1
         except BaseException:
             for result in done:
                 discard(result)
             raise
         yield from enumerate(done)
+
+    def result_of(self, task: Callable[[], Any]) -> Any:
+        """The result of the second run."""
+        pickled = cloudpickle.dumps(task)
+        pickle.loads(pickled)()
+        return pickle.loads(cloudpickle.dumps(pickle.loads(pickled)()))
 
     def parts(self, sizes: Sequence[int]) -> list[list[int]]:
         """Give a task so many files."""
@@ -65,23 +70,9 @@ class TwiceExecutor:
 class OnceExecutor(TwiceExecutor):
     """Runs each task once, in this process."""
 
-    def run(
-        self,
-        tasks: Sequence[Callable[[], Any]],
-        limits: TaskLimits,
-        discard: Callable[[Any], object] = lambda result: None,
-    ) -> Generator[tuple[int, Any], None, None]:
-        """Run tasks one after another."""
-        done = []
-        try:
-            for task in tasks:
-                done.append(task())
-                self.runs += 1
-        except BaseException:
-            for result in done:
-                discard(result)
-            raise
-        yield from enumerate(done)
+    def result_of(self, task: Callable[[], Any]) -> Any:
+        """The result."""
+        return task()
 
 
 class Twins:
