@@ -14,6 +14,7 @@ import orjson
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
 from deltaarrow.errors import DeltaProtocolError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import (
+    FEATURE_PREFIX,
     TableFeature,
     assigns_row_ids,
     changed_properties,
@@ -259,7 +260,7 @@ def add_features(snapshot: Snapshot, names: Iterable[str], *, may_raise_versions
     Raises `UnsupportedFeatureError` for a feature that does not exist. If the protocol versions must rise and
     `may_raise_versions` is False, `commit_alteration` raises `DeltaProtocolError`.
     """
-    given = {f"delta.feature.{name}": "supported" for name in names}
+    given = {f"{FEATURE_PREFIX}{name}": "supported" for name in names}
     alteration = set_properties(snapshot, given)
     return replace(alteration, operation="ADD FEATURE", may_raise_versions=may_raise_versions)
 

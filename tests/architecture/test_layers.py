@@ -2,7 +2,7 @@
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tests.support.modules import PACKAGE, Module, modules
 
@@ -111,14 +111,34 @@ def test_what_a_package_offers_is_imported_from_it():
     assert past == [], "import it from the package"
 
 
+def test_an_import_past_a_package_is_found() -> None:
+    for code in (
+        "from deltaarrow.log.state import LogState",
+        "from deltaarrow.operations.optimize.plan import OptimizePlan",
+        "from deltaarrow.spark_sql.queries.compiler import compile_query",
+    ):
+        nodes = [*ast.walk(ast.parse(code))]
+        assert len([*_past_packages("deltaarrow.operations.drop_feature.step", nodes)]) == 1, code
+    inside = [*ast.walk(ast.parse("from deltaarrow.operations.optimize.plan import OptimizePlan"))]
+    assert [*_past_packages("deltaarrow.operations.optimize.bins", inside)] == []
+
+
 def _imports_past_a_package(module: Module) -> Iterator[str]:
-    for node in module.nodes:
+    for line, name in _past_packages(module.name, module.nodes):
+        yield f"{module.name}:{line}: {name}"
+
+
+def _past_packages(importing: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The names that a module imports from inside a package, though the package offers them.
+
+    A module inside the package itself imports from the module that defines a name.
+    """
+    for node in nodes:
         names = str(node.module).split(".") if isinstance(node, ast.ImportFrom) else []
-        if names[:1] != [PACKAGE] or len(names) < 3:
+        if names[:1] != [PACKAGE]:
             continue
-        package = ".".join(names[:2])
-        if part_of(package) != module.part:
-            offered = importlib.import_module(package).__all__
-            for each in node.names:
-                if each.name in offered:
-                    yield f"{module.name}:{node.lineno}: {each.name}"
+        for length in range(2, len(names)):
+            package = ".".join(names[:length])
+            if not f"{importing}.".startswith(f"{package}."):
+                offered = importlib.import_module(package).__all__
+                yield from ((node.lineno, each.name) for each in node.names if each.name in offered)

@@ -16,8 +16,7 @@ from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration, set_properties, unset_properties
 from deltaarrow.operations.drop_feature import deletion_vectors, row_tracking, type_widening
 from deltaarrow.operations.drop_feature.step import Step, Work
-from deltaarrow.operations.optimize.rewriting import RewritingOptions
-from deltaarrow.operations.optimize.unmapping import has_column_mapping, mapping_removal
+from deltaarrow.operations.optimize import RewritingOptions, has_column_mapping, mapping_removal
 from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, CONSTRAINT_PREFIX, TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 

@@ -13,10 +13,7 @@ from deltaarrow.columnar.arrays import scalar_of
 from deltaarrow.features import properties
 from deltaarrow.operations.alteration import unset_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
-from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.purge import plan_purge, purge_parameters
-from deltaarrow.operations.optimize.rewriting import Rewriting
-from deltaarrow.operations.optimize.selection import Selection
+from deltaarrow.operations.optimize import OptimizePlan, Rewriting, Selection, plan_purge, purge_parameters
 from deltaarrow.operations.vacuum.names import listed_names, vector_names
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import encode_path

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from deltaarrow.operations.alteration import Alteration, commit_alteration
-from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.rewriting import Progress, RewritingOptions
+from deltaarrow.operations.optimize import OptimizePlan, Progress, RewritingOptions
 from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot

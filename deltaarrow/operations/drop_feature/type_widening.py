@@ -13,11 +13,13 @@ from deltaarrow.features import properties
 from deltaarrow.operations.alteration import Alteration, unset_properties
 from deltaarrow.operations.column_names import described_column
 from deltaarrow.operations.drop_feature.step import Step, Work
-from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.purge import purge_parameters
-from deltaarrow.operations.optimize.rewriting import Rewriting
-from deltaarrow.operations.optimize.selection import Selection
-from deltaarrow.operations.optimize.type_rewriting import plan_type_rewriting
+from deltaarrow.operations.optimize import (
+    OptimizePlan,
+    Rewriting,
+    Selection,
+    plan_type_rewriting,
+    purge_parameters,
+)
 from deltaarrow.schema import ArrayType, DataType, Field, JsonObject, MapType, Schema, StructType, edit_field
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot

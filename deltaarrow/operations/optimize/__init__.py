@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Rewriting as Rewriting,
         RewritingOptions as RewritingOptions,
     )
-    from deltaarrow.operations.optimize.selection import Selection as Selection
+    from deltaarrow.operations.optimize.selection import Selection as Selection, plan_files as plan_files
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
     from deltaarrow.operations.optimize.type_rewriting import plan_type_rewriting as plan_type_rewriting
     from deltaarrow.operations.optimize.uniform import (
