@@ -9,7 +9,7 @@ MACHINE = re.compile(r"(?<![\w.$}])/(home|Users|root|work)/\w")
 REGISTRY = re.compile(r"pypi\.(org|python)|pythonhosted\.org|maven\.(org|apache)|npmjs\.")
 FOUND = sorted(
     path
-    for place in (*PLACES, *(item.name for item in ROOT.iterdir() if item.is_file()))
+    for place in (*PLACES, *(item.name for item in ROOT.iterdir() if item.is_file() and item.name != ".git"))
     for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
     if path.is_file() and "__pycache__" not in path.parts
 )

@@ -1,9 +1,9 @@
 """Layers of a cube: which of its files are clustered again when files are added.
 
-Spark lays a small cube out anew with each file that is added. Here the files of a cube that new ones do not
-overlap stay. So does a layer, the files of one layout, while the new rows are few beside what they overlap of
-it: these are laid out by themselves, as a further layer of the same cube. A query then opens some more files
-of few bytes, and far fewer bytes are written.
+Spark rewrites a small cube for each file that is added. Here the files of a cube that no new file overlaps
+stay. A layer, the files of one layout, stays too while the new rows are few compared with the rows that they
+overlap. The new rows are then sorted by themselves, as a further layer of the cube. A query opens a few more
+small files, and far fewer bytes are written.
 """
 
 from collections.abc import Mapping, Sequence
