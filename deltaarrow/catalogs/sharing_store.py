@@ -101,7 +101,11 @@ class SharedTableStore(FsspecStore, ServedLog):
         """Refuse: there is no folder."""
         self._refuse("its folder is not shared")
 
-    def walk(self) -> Iterator[FolderListing]:
+    def list_folder(self, folder: str) -> FolderListing | None:
+        """Refuse: there is no folder."""
+        self._refuse("its folder is not shared")
+
+    def walk(self, folder: str = "") -> Iterator[FolderListing]:
         """Refuse: there is no folder."""
         self._refuse("its folder is not shared")
 

@@ -261,7 +261,11 @@ def _blobs(
         return [found async for found in page]
 
     while (page := _run(filesystem, next_page)) is not None:
-        yield from (_details(container, found) for found in page if not isinstance(found, BlobPrefix))
+        for found in page:
+            if isinstance(found, BlobPrefix):
+                yield {"name": f"{container}/{found.name}".removesuffix("/"), "type": "directory"}
+            else:
+                yield _details(container, found)
 
 
 class _AzureOutput(PartsOutput):

@@ -269,18 +269,35 @@ class FsspecStore:
                 if base and not base.endswith("/") and info["type"] == "file":
                     yield self._entry(prefix + base, info)
 
-    def walk(self) -> Iterator[FolderListing]:
+    def list_folder(self, folder: str) -> FolderListing:
+        """Return what is in a folder, with statuses; a missing one is empty."""
+        listing = FolderListing(folder, [], [], [], [], [])
+        path = self.arrow_path(folder).rstrip("/")
+        below = len(path) + 1
+        folders: dict[str, None] = {}
+        try:
+            with self.reaching():
+                found = self.service.list_files(self.fsspec_filesystem(), path, "")
+        except FileNotFoundError:
+            return listing
+        for info in found:
+            base = info["name"][below:]
+            if info["type"] == "directory":
+                folders[base.removesuffix("/")] = None
+            elif info["type"] == "file" and base not in ("", ".."):
+                _add_file(listing, self._entry(base, info))
+        listing.folders.extend(base for base in folders if base != "..")
+        return listing
+
+    def walk(self, folder: str = "") -> Iterator[FolderListing]:
         """Yield what is in each folder, with statuses, from one listing of everything."""
-        listings = {"": FolderListing("", [], [], [], [], [])}
-        for entry in self.list_recursive():
-            folder, _, base = entry.name.rpartition("/")
-            if entry.name.startswith("/") or ".." in folder.split("/") or base == "..":
+        listings = {folder: FolderListing(folder, [], [], [], [], [])}
+        for entry in self.list_recursive(folder):
+            above, _, base = entry.name.rpartition("/")
+            if entry.name.startswith("/") or ".." in above.split("/") or base == "..":
                 continue  # an object store takes them for names of their own, and a table means other files
-            listing = _listing_of(folder, listings)
-            listing.files.append(base)
-            if listing.statuses is not None:
-                listing.statuses.append(FileStatus(entry.size, entry.modified_ms, None))
-        pending = [""]
+            _add_file(_listing_of(above, listings), entry._replace(name=base))
+        pending = [folder]
         while pending:
             listing = listings.pop(pending.pop())
             yield listing
@@ -439,6 +456,13 @@ def _is_of_transport(error: BaseException) -> bool:
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     return not isinstance(error, DeltaError | PermissionError) and type(error).__module__ != "builtins"
+
+
+def _add_file(listing: FolderListing, entry: FileEntry) -> None:
+    """Add a file by its base name, with its status."""
+    listing.files.append(entry.name)
+    if listing.statuses is not None:
+        listing.statuses.append(FileStatus(entry.size, entry.modified_ms, None))
 
 
 def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListing:

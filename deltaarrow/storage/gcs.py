@@ -175,11 +175,13 @@ def _objects(
     request = {"prefix": prefix or None, "delimiter": delimiter, "maxResults": 1000}
     if start:
         request["startOffset"] = prefix + start
-    request["fields"] = f"nextPageToken,items({_DETAILS})"
+    request["fields"] = f"nextPageToken,prefixes,items({_DETAILS})"
     token = None
     while True:
         page = filesystem.call("GET", "b/{}/o", bucket, json_out=True, pageToken=token, **request)
         yield from (_details(bucket, found) for found in page.get("items", ()))
+        for folder in page.get("prefixes", ()):
+            yield {"name": f"{bucket}/{folder}".removesuffix("/"), "type": "directory"}
         token = page.get("nextPageToken")
         if not token:
             return

@@ -108,29 +108,34 @@ class LocalStore:
                 elif (status := _file_status(entry)) is not None:
                     yield _file_entry(prefix + entry.name, status)
 
-    def walk(self) -> Iterator[FolderListing]:
-        """Yield what is in each folder; the status of a file is for `statuses`."""
-        pending = [""]
+    def list_folder(self, folder: str) -> FolderListing | None:
+        """Return what is in a folder; the status of a file is for `statuses`."""
+        listing = FolderListing(folder, [], None, [], [], [])
+        path = self.location(folder)
+        try:
+            with naming_failures(path), os.scandir(path) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False):
+                        listing.files.append(entry.name)
+                    elif entry.is_dir(follow_symlinks=False):
+                        listing.folders.append(entry.name)
+                    elif entry.is_symlink() and not os.path.isdir(entry.path):
+                        listing.files.append(entry.name)
+                        listing.links.append(entry.name)
+                    else:
+                        listing.others.append(entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return listing
+
+    def walk(self, folder: str = "") -> Iterator[FolderListing]:
+        """Yield what is in each folder."""
+        pending = [folder]
         while pending:
-            name = pending.pop()
-            listing = FolderListing(name, [], None, [], [], [])
-            path = self.location(name)
-            try:
-                with naming_failures(path), os.scandir(path) as entries:
-                    for entry in entries:
-                        if entry.is_file(follow_symlinks=False):
-                            listing.files.append(entry.name)
-                        elif entry.is_dir(follow_symlinks=False):
-                            listing.folders.append(entry.name)
-                        elif entry.is_symlink() and not os.path.isdir(entry.path):
-                            listing.files.append(entry.name)
-                            listing.links.append(entry.name)
-                        else:
-                            listing.others.append(entry.name)
-            except (FileNotFoundError, NotADirectoryError):
-                continue
-            yield listing
-            pending += [_prefix(name) + base for base in listing.folders]
+            listing = self.list_folder(pending.pop())
+            if listing is not None:
+                yield listing
+                pending += [_prefix(listing.folder) + base for base in listing.folders]
 
     def real_folder(self, name: str) -> str | None:
         """Return the folder that a name leads to, links followed, relative to the root."""

@@ -146,7 +146,7 @@ async def _details_and_tail(
 
 
 def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start: str) -> list[dict[str, Any]]:
-    """Return the objects directly in `folder` from `start` on, in s3fs's form; maybe a few before it.
+    """Return what is directly in `folder` from `start` on, in s3fs's form; maybe a few before it.
 
     s3fs itself always lists from the beginning, in pages of 1,000 objects.
     """
@@ -162,6 +162,10 @@ def list_s3_objects(filesystem: "fsspec.AbstractFileSystem", folder: str, start:
         objects += [
             {"name": f"{bucket}/{found['Key']}", "size": found["Size"], "type": "file", **found}
             for found in page.get("Contents", ())
+        ]
+        objects += [
+            {"name": f"{bucket}/{found['Prefix']}".removesuffix("/"), "type": "directory"}
+            for found in page.get("CommonPrefixes", ())
         ]
         if not page.get("IsTruncated"):
             return objects

@@ -81,7 +81,10 @@ class Service:
     def list_files(
         self, filesystem: "fsspec.AbstractFileSystem", path: str, start: str
     ) -> Sequence[Mapping[str, Any]]:
-        """Return fsspec's details of what is directly in a folder from `start` on; maybe a few before it."""
+        """Return fsspec's details of what is directly in a folder from `start` on; maybe a few before it.
+
+        Of a folder in it there are ``name`` and ``type``, maybe more than once.
+        """
         filesystem.invalidate_cache(path)
         found: list[dict[str, Any]] = filesystem.ls(path, detail=True)
         return found

@@ -125,8 +125,14 @@ class Store(Protocol):
     def list_recursive(self, folder: str = "") -> Iterator[FileEntry]:
         """Yield all files below `folder`, in no order. Links to folders are not followed."""
 
-    def walk(self) -> Iterator[FolderListing]:
-        """Yield what is in each folder below the root, a folder before those in it."""
+    def list_folder(self, folder: str) -> FolderListing | None:
+        """Return what is in a folder; None where a file system has no such folder.
+
+        `folder` is the root, or a name that `list_folder` or `walk` gives without empty parts.
+        """
+
+    def walk(self, folder: str = "") -> Iterator[FolderListing]:
+        """Yield what is in a folder and in each one below it, a folder before those in it."""
 
     def real_folder(self, name: str) -> str | None:
         """Return the name by which `walk` finds a folder, which may be absolute or behind a link.

@@ -58,9 +58,13 @@ class StoreView:
         """Yield all files below `folder`."""
         return self._store.list_recursive(folder)
 
-    def walk(self) -> Iterator[FolderListing]:
+    def list_folder(self, folder: str) -> FolderListing | None:
+        """Return what is in a folder."""
+        return self._store.list_folder(folder)
+
+    def walk(self, folder: str = "") -> Iterator[FolderListing]:
         """Yield what is in each folder."""
-        return self._store.walk()
+        return self._store.walk(folder)
 
     def real_folder(self, name: str) -> str | None:
         """Return the name by which `walk` finds a folder."""

@@ -56,6 +56,28 @@ def test_a_folder_that_is_taken_out_of_the_list_is_not_entered(place: Place) -> 
     assert sorted(entered) == ["", "_delta_log"]
 
 
+def test_one_folder_is_listed_as_a_walk_finds_it(place: Place) -> None:
+    put_all(place)
+    for folder, walked_to in walked(place.store).items():
+        listing = place.store.list_folder(folder)
+        assert listing.folder == folder
+        assert sorted(listing.files) == sorted(walked_to.files)
+        assert sorted(listing.folders) == sorted(walked_to.folders)
+        assert (listing.statuses is None) == (walked_to.statuses is None)
+        if listing.statuses is not None:
+            assert dict(zip(listing.files, listing.statuses, strict=True)) == dict(
+                zip(walked_to.files, walked_to.statuses, strict=True)
+            )
+
+
+def test_a_walk_begins_where_it_is_told_to(place: Place) -> None:
+    put_all(place)
+    found = {listing.folder: listing for listing in place.store.walk("p=1")}
+    assert found.keys() == {"p=1", "p=1/q=x y%3A"}
+    assert found["p=1"].files == ["b.parquet"]
+    assert [each for each in place.store.walk("p=2") if each.files or each.folders] == []
+
+
 def test_nothing_is_walked_where_nothing_is(place: Place) -> None:
     assert [listing for listing in place.store.walk() if listing.files or listing.folders] == []
 

@@ -18,9 +18,9 @@ from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Deci
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.partitions import escape_path_name
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage import FileStatus, FolderListing, is_temporary_name
+from deltaarrow.storage import FileStatus, FolderListing, Store, is_temporary_name
 
-__all__ = ["HiddenNames", "list_candidates"]
+__all__ = ["FolderWalk", "HiddenNames", "candidates_of_walk", "list_candidates"]
 
 _CHANGE_DATA = "_change_data"
 _ICEBERG_METADATA = "metadata"
@@ -88,11 +88,15 @@ class _Files:
     paths: list[str] = field(default_factory=list)
     statuses: list[FileStatus | None] = field(default_factory=list)
 
-    def add(self, paths: Sequence[str], statuses: Sequence[FileStatus] | None) -> None:
+    def add(self, paths: Sequence[str], statuses: Sequence[FileStatus | None] | None) -> None:
         self.paths += paths
         self.statuses += [None] * len(paths) if statuses is None else statuses
         if len(self.paths) >= _FILES_A_TABLE:
             self._flush()
+
+    def add_all(self, other: "_Files") -> None:
+        self.tables += other.tables
+        self.add(other.paths, other.statuses)
 
     def _flush(self) -> None:
         sizes = [None if each is None else each.size for each in self.statuses]
@@ -106,8 +110,13 @@ class _Files:
 
 
 @dataclass
-class _Walk:
-    """What a walk through the folders finds."""
+class FolderWalk:
+    """What a walk through folders finds.
+
+    Args:
+        hidden: which names are hidden.
+        with_kept: whether files that stay for their name alone are asked for.
+    """
 
     hidden: HiddenNames
     with_kept: bool
@@ -117,6 +126,20 @@ class _Walk:
     folders: list[tuple[str, bool, list[str]]] = field(default_factory=list)
     """Each folder that is looked into, whether it holds more than folders, and these."""
     _inherited: dict[str, Reason] = field(default_factory=dict)
+
+    def go(self, store: Store, folder: str = "") -> "FolderWalk":
+        """Go through a folder, and those below it; return this walk."""
+        for listing in store.walk(folder):
+            self.take(listing)
+        return self
+
+    def add(self, other: "FolderWalk") -> None:
+        """Add what another walk has found, through folders below those of this one, or beside them."""
+        self.files.add_all(other.files)
+        for reason, files in other.kept.items():
+            self.kept.setdefault(reason, _Files()).add_all(files)
+        self.links |= other.links
+        self.folders += other.folders
 
     def take(self, listing: FolderListing) -> None:
         """Take what is in a folder; what is kept whole is not entered unless `with_kept`."""
@@ -180,13 +203,16 @@ class _Walk:
 
 def list_candidates(snapshot: Snapshot, *, with_kept: bool) -> Candidates:
     """List the files of a table's folder; with what stays for its name alone, if that is asked for."""
-    walk = _Walk(HiddenNames.of(snapshot), with_kept)
-    for listing in snapshot.store.walk():
-        walk.take(listing)
+    walk = FolderWalk(HiddenNames.of(snapshot), with_kept).go(snapshot.store)
+    return candidates_of_walk(walk, walk.files.table())
+
+
+def candidates_of_walk(walk: FolderWalk, files: pa.Table) -> Candidates:
+    """Return files that a walk has found as candidates, with what else it found."""
     return Candidates(
-        files=walk.files.table(),
+        files=files,
         default=Reason.UNREFERENCED,
-        kept=[Decision.begin(files.table(), reason) for reason, files in walk.kept.items()],
+        kept=[Decision.begin(kept.table(), reason) for reason, kept in walk.kept.items()],
         links=frozenset(walk.links),
         empty_folders=walk.empty_folders(),
         num_folders=len(walk.folders),

@@ -6,7 +6,7 @@ little memory. The list of live files must be the whole list: it is held against
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,17 @@ from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
-__all__ = ["OF_TOMBSTONES", "Needed", "expired_tombstones", "find_needed", "retained_tombstones"]
+__all__ = [
+    "OF_TOMBSTONES",
+    "Held",
+    "Needed",
+    "NeededSource",
+    "expired_tombstones",
+    "find_needed",
+    "held_against",
+    "needed_sources",
+    "retained_tombstones",
+]
 
 _OF_ADDS = ("path", "size", "deletion_vector")
 OF_TOMBSTONES = ("path", "size", "deletion_timestamp", "deletion_vector")
@@ -42,44 +52,63 @@ class Needed:
     others: list[str] = field(default_factory=list)
 
 
-class _Held(NamedTuple):
-    candidates: pa.Array
-    others: list[str]
+@dataclass(frozen=True)
+class NeededSource:
+    """Files that are needed for one reason, as a version of the log has them.
+
+    Args:
+        reason: why they are needed.
+        state: the version.
+        read: reads the actions that name them, a part at a time.
+    """
+
+    reason: Reason
+    state: LogState
+    read: Callable[[LogState], Iterable[pa.Table]]
+
+    def through(self, take: Callable[[Iterator[pa.Array]], object]) -> Any:
+        """Return what `take` makes of the names of the files, as a listing has them.
+
+        NULL stands for a file outside the table. After a cleanup of the log `take` is called again, for all
+        names.
+        """
+        return self.state.through_cleanup(lambda state: take(_names(state.store, self.read(state))))
+
+
+def needed_sources(
+    snapshot: Snapshot, cutoff_ms: int, kept: Sequence[Snapshot] = (), *, asks_commits: bool = False
+) -> list[NeededSource]:
+    """Return what the newest version, younger tombstones and the versions to keep need.
+
+    `asks_commits` says that a checkpoint may have dropped tombstones which are not older than the cut-off, so
+    that the commits are asked for them.
+
+    Reading them raises `CorruptLogError` where the list of files of a version is not whole, and
+    `CorruptDeletionVectorError` for a vector whose file has no name.
+    """
+    state = snapshot.state
+    sources = [
+        NeededSource(Reason.LIVE, state, _live_files),
+        NeededSource(Reason.RETAINED, state, lambda state: retained_tombstones(state, cutoff_ms)),
+    ]
+    if asks_commits:
+        sources.append(NeededSource(Reason.RETAINED, state, lambda _: _removed_since(snapshot, cutoff_ms)))
+    return sources + [NeededSource(Reason.KEPT_VERSION, version.state, _live_files) for version in kept]
 
 
 def find_needed(
-    snapshot: Snapshot,
-    candidates: pa.Array,
-    cutoff_ms: int,
-    kept: Sequence[Snapshot] = (),
-    *,
-    with_others: bool = False,
-    asks_commits: bool = False,
+    sources: Sequence[NeededSource], candidates: pa.Array, *, with_others: bool = False
 ) -> Needed:
-    """Find which candidates the newest version, younger tombstones and the versions to keep need.
+    """Find which candidates are needed.
 
     `candidates` are names as a listing has them; `with_others` asks for the names of needed files too that
-    are none of them. `asks_commits` says that a checkpoint may have dropped tombstones which are not older
-    than the cut-off, so that the commits are asked for them.
-
-    Raises `CorruptLogError` where the list of files of a version is not whole, and
-    `CorruptDeletionVectorError` for a vector whose file has no name.
+    are none of them.
     """
     found = Needed()
-
-    def take(reason: Reason, state: LogState, read: Callable[[LogState], Iterable[pa.Table]]) -> None:
-        held = state.through_cleanup(
-            lambda state: _held_against(candidates, _names(state.store, read(state)), with_others)
-        )
-        found.reasons.append((reason, held.candidates))
+    for source in sources:
+        held = source.through(lambda names: held_against(candidates, names, with_others=with_others))
+        found.reasons.append((source.reason, candidates.filter(booleans(held.is_needed))))
         found.others.extend(held.others)
-
-    take(Reason.LIVE, snapshot.state, _live_files)
-    take(Reason.RETAINED, snapshot.state, lambda state: retained_tombstones(state, cutoff_ms))
-    if asks_commits:
-        take(Reason.RETAINED, snapshot.state, lambda state: _removed_since(snapshot, cutoff_ms))
-    for version in kept:
-        take(Reason.KEPT_VERSION, version.state, _live_files)
     return found
 
 
@@ -117,17 +146,22 @@ def _names(store: Store, actions: Iterable[pa.Table]) -> Iterator[pa.Array]:
         yield from file_names(store, table)
 
 
-def _held_against(candidates: pa.Array, names: Iterable[pa.Array], with_others: bool) -> _Held:
-    """Return which candidates are needed, and the other needed names; without those outside the table."""
-    is_needed = np.zeros(len(candidates), bool)
-    others = []
+class Held(NamedTuple):
+    """Which of some candidates are needed, as a mask, and the needed names that are none of them."""
+
+    is_needed: np.ndarray
+    others: list[str]
+
+
+def held_against(candidates: pa.Array, names: Iterable[pa.Array], *, with_others: bool) -> Held:
+    """Return which candidates are needed; names outside the table do not count."""
+    held = Held(np.zeros(len(candidates), bool), [])
     for array in names:
         inside = array.drop_null()
         # A hash table of one part of the names is small; one of all candidates would be built for each part.
         found = pc.is_in(candidates, value_set=inside)
-        is_needed |= truths(found)
+        held.is_needed[truths(found)] = True
         if with_others:
-            others += inside.filter(
-                pc.invert(pc.is_in(inside, value_set=candidates.filter(found)))
-            ).to_pylist()
-    return _Held(candidates.filter(booleans(is_needed)), others)
+            is_other = pc.invert(pc.is_in(inside, value_set=candidates.filter(found)))
+            held.others.extend(inside.filter(is_other).to_pylist())
+    return held

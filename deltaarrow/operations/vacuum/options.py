@@ -21,6 +21,8 @@ Progress = Callable[[int, int], None]
 class VacuumOptions:
     """What is deleted; `deltaarrow.DeltaTable.vacuum` says what each field means.
 
+    `listed_here` is for an executor that runs tasks elsewhere: this process lists a table of no more files.
+
     Raises `ValueError` for numbers that mean nothing and ways to find files that exclude each other.
     """
 
@@ -32,6 +34,7 @@ class VacuumOptions:
     inventory: Any = None
     keep_versions: Sequence[int] | None = None
     parallelism: int | None = None
+    listed_here: int = 1 << 16
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""

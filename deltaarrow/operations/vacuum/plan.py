@@ -8,17 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import booleans, scalar_of, truths
+from deltaarrow.columnar.arrays import scalar_of, truths
 from deltaarrow.log import LogState
 from deltaarrow.operations.vacuum.by_log import candidates_of_log
 from deltaarrow.operations.vacuum.candidates import Candidates, Decision, whole
 from deltaarrow.operations.vacuum.guards import mark_guarded
 from deltaarrow.operations.vacuum.inventory import candidates_of_inventory
 from deltaarrow.operations.vacuum.listing import list_candidates
+from deltaarrow.operations.vacuum.listing_tasks import list_unneeded
 from deltaarrow.operations.vacuum.names import file_names
-from deltaarrow.operations.vacuum.needed import Needed, expired_tombstones, find_needed
+from deltaarrow.operations.vacuum.needed import Needed, expired_tombstones, find_needed, needed_sources
 from deltaarrow.operations.vacuum.options import VacuumOptions, default_retention_ms
 from deltaarrow.operations.vacuum.reasons import Reason
+from deltaarrow.operations.vacuum.statuses import with_statuses
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -42,10 +44,16 @@ def plan_vacuum(
     """Plan which files go; the cut-off is in milliseconds since the epoch.
 
     `kept` are versions whose files stay, `with_kept` asks for all files that stay as well. Raises what
-    `candidates_of_log`, `candidates_of_inventory` and `find_needed` raise.
+    `candidates_of_log`, `candidates_of_inventory` and `needed_sources` raise.
     """
-    if options.full:
-        candidates = list_candidates(snapshot, with_kept=with_kept)
+    # Checkpoints keep tombstones as long as the property says.
+    asks_commits = options.retention_ms(snapshot.configuration) > default_retention_ms(snapshot.configuration)
+    sources = needed_sources(snapshot, cutoff_ms, kept, asks_commits=asks_commits)
+    needed: Needed | None = None
+    if options.full and not with_kept:
+        candidates, needed = list_unneeded(snapshot, sources, options.listed_here)
+    elif options.full:
+        candidates = list_candidates(snapshot, with_kept=True)
     elif options.inventory is not None:
         candidates = candidates_of_inventory(snapshot, options.inventory, with_kept=with_kept)
     else:
@@ -58,22 +66,14 @@ def plan_vacuum(
             _mark_expired(snapshot, decision, paths, cutoff_ms)
     if not candidates.is_listing:
         mark_guarded(store, decision, has_absolute=candidates.has_absolute)
-    needed = find_needed(
-        snapshot,
-        paths,
-        cutoff_ms,
-        kept,
-        with_others=candidates.is_listing,
-        # Checkpoints keep tombstones as long as the property says.
-        asks_commits=options.retention_ms(snapshot.configuration)
-        > default_retention_ms(snapshot.configuration),
-    )
+    if needed is None:
+        needed = find_needed(sources, paths, with_others=candidates.is_listing)
     for reason, names in reversed(needed.reasons):
         decision.mark_named(names, reason)
     if options.by_storage:
         decision = _with_times(store, decision, candidates, needed, cutoff_ms, with_kept)
     if with_kept and options.full:
-        candidates = replace(candidates, kept=[_with_statuses(store, part)[0] for part in candidates.kept])
+        candidates = replace(candidates, kept=[with_statuses(store, part)[0] for part in candidates.kept])
     return VacuumPlan(candidates, decision)
 
 
@@ -104,7 +104,7 @@ def _with_times(
 ) -> Decision:
     """Keep young files, and those that a needed name leads to by another way."""
     is_asked = np.ones(len(decision.codes), bool) if with_kept else decision.goes
-    decision, identities = _with_statuses(store, decision, is_asked)
+    decision, identities = with_statuses(store, decision, is_asked)
     times = decision.files.column("modified_ms")
     if not store.is_local:
         # S3 tells whole seconds: a file may be younger than it says by almost one.
@@ -144,38 +144,12 @@ def _keep_aliases(
     names = links.filter(pc.is_in(links, value_set=kept)).to_pylist()
     wanted = {status.identity for status in store.statuses([*names, *needed.others]) if status is not None}
     if wanted:
-        same = [name for name, identity in identities.items() if identity in wanted]
+        # Numbers of devices differ between hosts: this process asks for those of files that others listed.
+        unasked = [name for name in decision.going().column("path").to_pylist() if name not in identities]
+        found = zip(unasked, store.statuses(unasked), strict=True)
+        known = {**identities, **{name: status.identity for name, status in found if status is not None}}
+        same = [name for name, identity in known.items() if identity in wanted]
         decision.mark_named(build_array(same, pa.string()), Reason.LIVE)
-
-
-def _with_statuses(
-    store: Store, decision: Decision, where: np.ndarray | None = None
-) -> tuple[Decision, dict[str, object]]:
-    """Ask for sizes and times of files of which nothing is known yet; those that are gone are left out.
-
-    Returns the identities of those that were asked for, by name, as well.
-    """
-    unknown = truths(whole(pc.is_null(decision.files.column("modified_ms"))))
-    asked = unknown if where is None else unknown & where
-    if not store.is_local or not asked.any():
-        return decision, {}
-    names = decision.files.column("path").filter(booleans(asked)).to_pylist()
-    found = store.statuses(names)
-    columns = [whole(decision.files.column(name)) for name in ("size", "modified_ms")]
-    sizes, times = (
-        [None if status is None else getattr(status, attribute) for status in found]
-        for attribute in ("size", "modified_ms")
-    )
-    mask = booleans(asked)
-    filled = [
-        pc.replace_with_mask(column, mask, build_array(values, pa.int64()))
-        for column, values in zip(columns, (sizes, times), strict=True)
-    ]
-    files = pa.Table.from_arrays([decision.files.column("path"), *filled], schema=decision.files.schema)
-    is_there = np.ones(len(asked), bool)
-    is_there[np.flatnonzero(asked)[[status is None for status in found]]] = False
-    identities = {n: s.identity for n, s in zip(names, found, strict=True) if s is not None}
-    return Decision(files, decision.codes).rows_of(is_there), identities
 
 
 def old_folders(store: Store, candidates: Candidates, cutoff_ms: int) -> tuple[str, ...]:
