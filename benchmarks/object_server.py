@@ -205,6 +205,12 @@ class _Handler(BaseHTTPRequestHandler):
             files = [(str(path.relative_to(top)), path.stat()) for path in paths]
         return sorted(each for each in files if each[0].startswith(prefix))
 
+    def _folders(self, top: Path, prefix: str) -> list[str]:
+        folder = top / prefix.rpartition("/")[0]
+        found = [entry for entry in os.scandir(folder) if entry.is_dir()] if folder.is_dir() else []
+        names = [f"{os.path.relpath(entry.path, top)}/" for entry in found]
+        return sorted(each for each in names if each.startswith(prefix))
+
     def _list(self, bucket: str, asked: dict[str, str]) -> int:
         prefix, token = asked.get("prefix", ""), asked.get("continuation-token")
         listing = bucket, prefix, asked.get("delimiter", "")
@@ -221,6 +227,11 @@ class _Handler(BaseHTTPRequestHandler):
             f"<LastModified>{_moment(found.st_mtime)}</LastModified></Contents>"
             for key, found in page
         ]
+        if token is None and asked.get("delimiter"):
+            parts += [
+                f"<CommonPrefixes><Prefix>{escape(each)}</Prefix></CommonPrefixes>"
+                for each in self._folders(self.root / bucket, prefix)
+            ]
         more = f"<NextContinuationToken>{escape(page[-1][0])}</NextContinuationToken>" if rest else ""
         text = (
             f"<ListBucketResult><Name>{bucket}</Name><Prefix>{escape(prefix)}</Prefix>{more}"
