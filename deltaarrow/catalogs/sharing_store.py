@@ -101,7 +101,7 @@ class SharedTableStore(FsspecStore, ServedLog):
         """Refuse: there is no folder."""
         self._refuse("its folder is not shared")
 
-    def list_folder(self, folder: str) -> FolderListing | None:
+    def list_folder(self, folder: str) -> FolderListing:
         """Refuse: there is no folder."""
         self._refuse("its folder is not shared")
 

@@ -49,9 +49,10 @@ def on_executors(spark: "SparkSession") -> AbstractContextManager[None]:
     The driver plans and commits as on one node; commits, their history and errors are the same. OPTIMIZE with
     all its forms, REORG, DELETE, UPDATE, MERGE, the deletions of VACUUM, ANALYZE, deep clones and the reading
     of footers for a conversion run on executors, by methods of `deltaarrow.DeltaTable` and by statements of
-    `deltaarrow.connect`. So do the sidecars of checkpoints, and the choice of files by a condition, of tables
-    with millions of files. Everything else runs in this process, such as `write_deltalake`, which reads its
-    data here. Without a ``with`` block, all operations run in this process.
+    `deltaarrow.connect`. So do the listing of folders for a full VACUUM of many files and, of tables with
+    millions of files, the sidecars of checkpoints and the choice of files by a condition. Everything else
+    runs in this process, such as `write_deltalake`, which reads its data here. Without a ``with`` block, all
+    operations run in this process.
 
     Arguments such as ``max_concurrent_tasks`` count threads of this process, and have no meaning for Spark.
     With ``min_commit_interval`` there is one commit all the same, because results come back together.

@@ -12,7 +12,6 @@ devices of a shared file system differently.
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,40 +19,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import booleans, integers
+from deltaarrow.columnar.arrays import booleans, integers, numbers_of, scalar_of
 from deltaarrow.operations.vacuum.candidates import Candidates, Decision, whole
 from deltaarrow.operations.vacuum.listing import FolderWalk, HiddenNames, candidates_of_walk
 from deltaarrow.operations.vacuum.needed import Needed, NeededSource, held_against
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.operations.vacuum.statuses import with_statuses
 from deltaarrow.runtime.executors import TaskLimits, executor_in_use
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.threads import mapped_in_order
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
 __all__ = ["list_unneeded"]
 
+_LISTED_HERE, _LISTED_HERE_OF_DISK = 1 << 14, 1 << 18
+"""A job of Spark takes about as long as 16 requests for 1,000 objects each, or a disk for so many files."""
 _FOLDERS = 16
 """Below so many folders the next level is listed here, too."""
 _MOST_GROUPS = 1024
+"""Folders are divided among tasks by groups, so that few lists of names are kept for many folders."""
 _SIZE_OF_FILE = 1 << 10
 """A listed file costs a part so many bytes. A folder costs as much as 1,024 files: a request to a store."""
 _NAMES_HELD = 1 << 20
+"""So many names are compressed together."""
 _REQUESTS = 16
-_ROOT_PARTS = ("", ".", "..")
+_NO_NAMES = ("", ".", "..")
+"""An object may have such a part in its name; the name of a folder that ends in one means another folder."""
 
 
 def list_unneeded(
-    snapshot: Snapshot, sources: Sequence[NeededSource], listed_here: int
+    snapshot: Snapshot, sources: Sequence[NeededSource], listed_here: int | None
 ) -> tuple[Candidates, Needed | None]:
     """List the files of a table's folder; where tasks do it, without the needed ones.
 
-    Tasks do it if the executor in use runs them elsewhere and the table has more than `listed_here` files.
-    The needed files are returned then that are no candidates and may be one of them by another name. Where
-    this process has listed all, it returns None for them. Raises what `needed_sources` raises.
+    Tasks do it if the executor in use runs them elsewhere and the table has more than `listed_here` files;
+    None stands for the number from which on tasks are quicker. The needed files are returned then that are
+    no candidates and may be one of them by another name. Where this process has listed all, it returns None
+    for them. Raises what reading `sources` raises.
     """
     walk = FolderWalk(HiddenNames.of(snapshot), with_kept=False)
     store = snapshot.store
+    if listed_here is None:
+        listed_here = _LISTED_HERE_OF_DISK if store.is_local else _LISTED_HERE
     level = None
     if executor_in_use().parts([]) is not None and snapshot.totals()[0] > listed_here:
         level = _list_top(store, walk)
@@ -90,7 +98,7 @@ def _list_top(store: Store, walk: FolderWalk) -> _Level | None:
             listing = store.list_folder(folder)
             if listing is None:
                 continue
-            if any(base in _ROOT_PARTS for base in listing.folders):
+            if any(base in _NO_NAMES for base in listing.folders):
                 return None
             walk.take(listing)
             below += [f"{folder}/{base}" if folder else base for base in listing.folders]
@@ -149,8 +157,9 @@ class _NeededByFolder:
         above = pc.struct_field(pc.extract_regex(names, self._pattern), "folder").dictionary_encode()
         known = self._places
         groups = np.array([*(known.get(name, -1) for name in above.dictionary.to_pylist()), -1])
-        places = pc.fill_null(above.indices, len(groups) - 1)
-        return groups[places.to_numpy(zero_copy_only=False)]
+        places = pc.fill_null(above.indices, scalar_of(len(groups) - 1, above.indices.type))
+        found: np.ndarray = groups[numbers_of(places)]
+        return found
 
     @cached_property
     def _pattern(self) -> str:
@@ -164,7 +173,7 @@ class _NeededByFolder:
         """Compress what is held."""
         for packed, held in zip(self.packed, self._held, strict=True):
             if held:
-                packed.append(_packed(pa.table([pa.chunked_array(held)], ["path"])))
+                packed.append(_packed(pa.table([pa.concat_arrays(held)], ["path"])))
                 held.clear()
         self._num_held = 0
 
@@ -256,7 +265,8 @@ def _packed(table: pa.Table) -> bytes:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def _unpacked(data: bytes) -> pa.Table:

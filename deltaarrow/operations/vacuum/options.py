@@ -22,6 +22,7 @@ class VacuumOptions:
     """What is deleted; `deltaarrow.DeltaTable.vacuum` says what each field means.
 
     `listed_here` is for an executor that runs tasks elsewhere: this process lists a table of no more files.
+    None leaves the choice to the store.
 
     Raises `ValueError` for numbers that mean nothing and ways to find files that exclude each other.
     """
@@ -34,7 +35,7 @@ class VacuumOptions:
     inventory: Any = None
     keep_versions: Sequence[int] | None = None
     parallelism: int | None = None
-    listed_here: int = 1 << 16
+    listed_here: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what means nothing."""

@@ -1,5 +1,7 @@
 """Operations whose executors or driver die, and whose tasks run twice."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -8,6 +10,7 @@ from tests.support.distributed import EVERYTHING, Twins, tracked
 from tests.support.leftovers import files_of_log, files_of_version, files_on_disk
 from tests.support.rows import assert_same_rows
 from tests.support.spark_process import SparkProcess, StandaloneCluster
+from tests.support.vacuum import put, stored, vacuum
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -240,3 +243,68 @@ def test_a_driver_killed_around_the_commit_leaves_the_table_whole(tmp_path, oper
     table.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
     assert files_on_disk(spark.table) == files_of_version(table)
     assert_same_rows(da.DeltaTable(spark.table).to_pyarrow_table(), wanted)
+
+
+LISTING = """
+from functools import partial
+import pyarrow as pa
+import deltaarrow as da
+from deltaarrow.operations import VacuumOptions, vacuum_files
+from deltaarrow.runtime.executors import using
+from deltaarrow.snapshot import Snapshot
+from deltaarrow.spark import SparkExecutor
+from deltaarrow.storage import open_store
+
+
+def executor():
+    daemon = os.getppid()
+    return int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def die_once(task, number, name, marks):
+    result = task()
+    if number == 0 and not (marks / name).exists():
+        (marks / name).touch()
+        os.kill(executor(), 9)
+    return result
+
+
+class Dying(SparkExecutor):
+    jobs = 0
+
+    def run(self, tasks, limits, discard=lambda result: None):
+        Dying.jobs += 1
+        mark(f"tasks {len(tasks)}")
+        name = "listing" if Dying.jobs == 1 else "deleting"
+        tasks = [partial(die_once, task, number, name, marks) for number, task in enumerate(tasks)]
+        yield from super().run(tasks, limits, discard)
+
+
+options = VacuumOptions(
+    retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True, listed_here=0
+)
+with using(Dying(spark)):
+    found = vacuum_files(Snapshot.load(open_store(path)), options)
+(marks / "found.txt").write_text(chr(10).join(found.paths))
+assert Dying.jobs == 2
+spark.stop()
+"""
+
+
+def test_an_executor_killed_while_it_lists_or_deletes_changes_nothing_of_a_vacuum(tmp_path):
+    here = tmp_path / "here"
+    rows = pa.table({"id": range(80), "p": [id % 40 for id in range(80)]})
+    da.write_deltalake(here, rows, partition_by="p", configuration={"delta.enableDeletionVectors": "true"})
+    da.DeltaTable(here).delete("id IN (3, 4) OR p = 20")
+    put(here, *(f"p={number}/deep/stray" for number in range(40)), "stray", "p=3/_hidden/f")
+    shutil.copytree(here, tmp_path / "table")
+    wanted = vacuum(here, 0, full=True, dry_run=False)
+    with SparkProcess(LISTING, tmp_path, master="local-cluster[2,1,1024]", executor_memory="1g") as spark:
+        spark.finish()
+    marks = {file.name for file in spark.marks.iterdir()}
+    assert {"listing", "deleting", "tasks 3", "tasks 1"} <= marks
+    assert (spark.marks / "found.txt").read_text().splitlines() == wanted
+    assert stored(spark.table) == stored(here)
+    assert len(wanted) > 40
+    assert_same_rows(da.DeltaTable(spark.table).to_pyarrow_table(), da.DeltaTable(here).to_pyarrow_table())
+    assert da.DeltaTable(spark.table).verify(deep=True).ok

@@ -1,5 +1,6 @@
 """Operations on executors of Spark beside the same operations on one node: the same commits and rows."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from deltaarrow.spark.tables.statement_session import EXECUTORS
 from tests.support.distributed import COPYING, EVERYTHING, Twins, tracked
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
+from tests.support.vacuum import put, stored, vacuum
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -55,6 +57,40 @@ def test_copies_and_layouts_and_deleted_files_are_the_same(spark, tmp_path):
     assert not any(Path(twins.there, name).exists() for name in there)
     assert_same_rows(tracked(twins.there), tracked(twins.here))
     assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+
+
+def test_the_folders_of_a_vacuum_are_listed_on_executors(spark, tmp_path, monkeypatch):
+    """Twenty small folders are two tasks."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    rows = pa.table({"id": range(60), "p": [id % 20 for id in range(60)]})
+    settings = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
+    da.write_deltalake(here, rows, partition_by="p", configuration=settings)
+    da.DeltaTable(here).update({"id": "id + 1000"}, predicate="id IN (4, 44, 50)")
+    da.DeltaTable(here).delete("p = 19")
+    put(here, "stray", "p=3/stray", "p=3/deep/er/stray", "p=3/_hidden/f", "p=5/inner/_delta_log/0.json")
+    put(here, "p=5/inner/f", "p=6/empty/", "p=7/young", days=-1)
+    os.utime(here / "p=6/empty", (0, 0))
+    (here / "p=8" / "link").symlink_to("../p=9")
+    shutil.copytree(here, there, symlinks=True)
+    jobs, real = [], SparkExecutor._answers
+    monkeypatch.setattr(
+        SparkExecutor, "_answers", lambda self, given: jobs.append(given) or real(self, given)
+    )
+    options = {"full": True, "listed_here": 0, "dry_run": False}
+    wanted = vacuum(here, 0, **options)
+    assert not jobs
+    with deltaarrow.spark.on_executors(spark):
+        assert vacuum(there, 0, **options) == wanted
+    # Two tasks list, one deletes.
+    assert [len(bundles) for bundles in jobs] == [2, 1]
+    assert {"stray", "p=3/stray", "p=3/deep/er/stray"} < {*wanted}
+    assert stored(there) == stored(here)
+    assert {"p=5/inner/f", "p=7/young", "p=3/_hidden/f"} < stored(there)
+    metrics = [
+        [each["operationMetrics"] for each in da.DeltaTable(path).history(2)] for path in (here, there)
+    ]
+    assert metrics[0] == metrics[1]
+    assert_same_rows(judged(spark, there), da.DeltaTable(here).to_pyarrow_table())
 
 
 NEWS = pa.table({"id": [7, 8, 250, 5000, 5001], "n": [70, 80, 25, 50, 51], "p": ["p1", "p0", "x", "y", "y"]})
