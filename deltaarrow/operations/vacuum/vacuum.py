@@ -44,6 +44,8 @@ __all__ = ["vacuum_files"]
 
 _LOGGER = logging.getLogger(__name__)
 _FILES_AT_A_TIME = 1000
+_COST, _COST_ON_DISK = 16 << 20, 1 << 20
+"""What deleting so many costs, in bytes read: a disk takes less time for it than Spark for a task."""
 _THREADS = 8
 _TRIES = 3
 _YOUNG_FOLDER_MS = 60 * 60 * 1000
@@ -141,9 +143,9 @@ def _delete(store: Store, paths: Sequence[str], threads: int, progress: Progress
     failures: dict[str, str] = {}
     done = 0
     calls = [functools.partial(_delete_some, store, part) for part in parts]
-    with contextlib.closing(
-        executor_in_use().run(calls, TaskLimits(threads, "deltaarrow-vacuum"))
-    ) as results:
+    sizes = [_COST_ON_DISK if store.is_local else _COST] * len(parts)
+    limits = TaskLimits(threads, "deltaarrow-vacuum", sizes)
+    with contextlib.closing(executor_in_use().run(calls, limits)) as results:
         for place, failed in results:
             failures |= failed
             done += len(parts[place])
