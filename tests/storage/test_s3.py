@@ -118,7 +118,9 @@ def test_a_listing_of_many_pages(s3_options: dict[str, str], monkeypatch) -> Non
         f"_delta_log/{name}" for name in names[18:]
     ]
     assert len(requests) == 1, "a listing from a name does not fetch what is before it"
-    assert list_s3_objects(filesystem, BUCKET, "") == []
+    found = list_s3_objects(filesystem, BUCKET, "")
+    assert {"name": f"{BUCKET}/pages", "type": "directory"} in found
+    assert {each["type"] for each in found} == {"directory"}
 
 
 @pytest.fixture
