@@ -3,6 +3,8 @@
 Every engine has a process of its own: a session ``local[2]`` without delta-spark's jar in which deltaarrow
 runs its tasks, the same session with the jar for delta-spark, and deltaarrow's threads without Spark. The
 start of a session is not timed. Every run has its own table of a log and links to files.
+
+The cases on a cluster have two executors in processes of their own instead, for both libraries.
 """
 
 import itertools
@@ -20,7 +22,7 @@ from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, s
 from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, merge_all, written_files
 from benchmarks.data_lineitem import MERGED, VECTORS
 from benchmarks.data_maintenance import write_folder_of_files
-from benchmarks.spark_session import spark_session
+from benchmarks.spark_session import CLUSTER, LOCAL, spark_session
 
 __all__ = ["ONE_NODE", "cases"]
 
@@ -99,48 +101,41 @@ def cases(scale: Scale) -> list[Case]:
     folder = Dataset(
         f"files_{short(listed)}_unneeded_10_percent", partial(write_folder_of_files, files=listed)
     )
+    linked = partial(linked_table, log=VECTORS)
+    named = f"rows_{short(rows)}_files_{files}"
+    found = [
+        (f"{named}_{name}", table, operation, linked, describe_rows, written_files, limit)
+        for name, (operation, limit) in _ON_ROWS.items()
+    ]
+    merge = f"{named}_merge_{short(rows // 60)}_half_matching"
+    found.append((merge, table, _MERGE, _linked_beside_source, describe_rows, written_files, 0.8))
+    vacuum = f"{folder.name}_vacuum"
+    found.append((vacuum, folder, _VACUUM, _linked_folder, _remaining_files, _no_figures, 1.0))
     return [
-        *(
-            Case(
-                f"rows_{short(rows)}_files_{files}_{name}_on_executors",
-                table,
-                _engines(operation, partial(linked_table, log=VECTORS)),
-                describe_rows,
-                written_files,
-                targets=(Target(_SPARK, limit),) if is_whole else (),
-            )
-            for name, (operation, limit) in _ON_ROWS.items()
-        ),
         Case(
-            f"rows_{short(rows)}_files_{files}_merge_{short(rows // 60)}_half_matching_on_executors",
-            table,
-            _engines(_MERGE, _linked_beside_source),
-            describe_rows,
-            written_files,
-            targets=(Target(_SPARK, 0.8),) if is_whole else (),
-        ),
-        Case(
-            f"{folder.name}_vacuum_on_executors",
-            folder,
-            _engines(_VACUUM, _linked_folder),
-            _remaining_files,
-            targets=(Target(_SPARK, 1.0),) if is_whole else (),
-        ),
+            f"{name}_on_{place}",
+            dataset,
+            _engines(operation, copy, master),
+            answer,
+            figures,
+            targets=(Target(_SPARK, limit),) if is_whole else (),
+        )
+        for place, master in (("executors", LOCAL), ("cluster", CLUSTER))
+        for name, dataset, operation, copy, answer, figures, limit in found
     ]
 
 
 # --- engines ---------------------------------------------------------------------------------------
 
 
-def _engines(operation: _Operation, copy: Callable[[Path, Path], Path]) -> dict[str, Engine]:
-    return {
-        OURS: _ours(operation, copy, is_on_spark=True),
-        _SPARK: _delta_spark(operation, copy),
-        ONE_NODE: _ours(operation, copy, is_on_spark=False),
-    }
+def _engines(operation: _Operation, copy: Callable[[Path, Path], Path], master: str) -> dict[str, Engine]:
+    engines = {OURS: _ours(operation, copy, master), _SPARK: _delta_spark(operation, copy, master)}
+    if master == LOCAL:
+        engines[ONE_NODE] = _ours(operation, copy, None)
+    return engines
 
 
-def _ours(operation: _Operation, copy: Callable[[Path, Path], Path], *, is_on_spark: bool) -> Engine:
+def _ours(operation: _Operation, copy: Callable[[Path, Path], Path], master: str | None) -> Engine:
     def run(data: Path, scratch: Path) -> Iterator[Any]:
         import duckdb  # noqa: F401  the package loads it at its first query
         import sqlglot  # noqa: F401
@@ -148,7 +143,7 @@ def _ours(operation: _Operation, copy: Callable[[Path, Path], Path], *, is_on_sp
         from deltaarrow import DeltaTable
         from deltaarrow.spark import on_executors
 
-        spark = spark_session(has_delta=False) if is_on_spark else None
+        spark = None if master is None else spark_session(has_delta=False, master=master)
         for number in itertools.count():
             folder = copy(data, scratch / str(number))
             yield READY
@@ -160,9 +155,9 @@ def _ours(operation: _Operation, copy: Callable[[Path, Path], Path], *, is_on_sp
     return run
 
 
-def _delta_spark(operation: _Operation, copy: Callable[[Path, Path], Path]) -> Engine:
+def _delta_spark(operation: _Operation, copy: Callable[[Path, Path], Path], master: str) -> Engine:
     def run(data: Path, scratch: Path) -> Iterator[Any]:
-        spark = spark_session()
+        spark = spark_session(master=master)
         spark.conf.set("spark.databricks.delta.optimize.maxFileSize", str(operation.target_size))
         for number in itertools.count():
             folder = copy(data, scratch / str(number))
@@ -202,6 +197,10 @@ def _linked_folder(data: Path, folder: Path) -> Path:
 
 
 # --- answers ---------------------------------------------------------------------------------------
+
+
+def _no_figures(folder: Path) -> dict[str, float]:
+    return {}
 
 
 def _remaining_files(folder: Path) -> dict[str, int]:

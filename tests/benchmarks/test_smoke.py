@@ -63,7 +63,7 @@ def test_engines_on_spark_agree_and_are_compared(suite: str, case: Case, root: P
     check(suite, case, root)
 
 
-DISTRIBUTED = [case for suite, case in ON_SPARK if suite == "distributed"]
+DISTRIBUTED = [case for _, case in ON_SPARK if ONE_NODE in case.engines]
 
 
 @pytest.mark.parametrize("case", DISTRIBUTED, ids=[case.name for case in DISTRIBUTED])
