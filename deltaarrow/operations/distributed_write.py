@@ -11,7 +11,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from deltaarrow.errors import MetadataChangedException, UnsupportedFeatureError
+from deltaarrow.errors import MetadataChangedException
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.hooks import commit_hooks
 from deltaarrow.operations.planned_write import PlannedWrite, WriteResult, plan_write
@@ -36,8 +36,8 @@ __all__ = ["DistributedWrite"]
 class DistributedWrite:
     """A write to version `version` of a table, or to a new table if `version` is None; picklable.
 
-    `data` is the schema of the rows, and `task` is the work of the executors. `task` is None if the table
-    already has this write of the application; then nothing is written or committed.
+    `data` is the schema of the rows, and `whole` is the task that would write all of them. It is None if the
+    table already has this write of the application; then nothing is written or committed.
     """
 
     store: Store
@@ -46,7 +46,7 @@ class DistributedWrite:
     options: WriteOptions
     commit_properties: CommitProperties
     planned: PlannedWrite | None
-    task: WriteTask | None
+    whole: WriteTask | None
     hook_properties: PostCommitHookProperties | None = None
 
     @classmethod
@@ -61,9 +61,7 @@ class DistributedWrite:
     ) -> Self:
         """Plan a write of data of a schema, without changing the table.
 
-        Raises the exceptions of `deltaarrow.write_deltalake` for such data and options, and
-        `UnsupportedFeatureError` if the data lacks the values of an identity column: parallel executors
-        cannot number rows in sequence.
+        Raises the exceptions of `deltaarrow.write_deltalake` for such data and options.
         """
         commit_properties = given_properties(commit_properties)
         version = None if snapshot is None else snapshot.version
@@ -71,14 +69,15 @@ class DistributedWrite:
         if is_replay(transaction, options.applications):
             return cls(store, version, data, options, commit_properties, None, None, hook_properties)
         planned = plan_write(transaction, data, options)
-        if columns := [column.name for column in planned.numbering.columns]:
-            raise UnsupportedFeatureError(
-                f"the identity column {columns[0]!r} of {store.uri} numbers rows in sequence, which parallel"
-                " executors cannot do; write on one node with deltaarrow.write_deltalake",
-                feature="identityColumns",
-            )
         task = planned.begin(transaction).task
         return cls(store, version, data, options, commit_properties, planned, task, hook_properties)
+
+    def part(self, number: int) -> WriteTask | None:
+        """Return the task of an executor, as `WriteTask.part`; None if there is nothing to write.
+
+        No two parts of the rows may have one number. An attempt to write a part again has the same one.
+        """
+        return None if self.whole is None else self.whole.part(number)
 
     def again(
         self,
@@ -93,7 +92,8 @@ class DistributedWrite:
         The new plan can commit the files that tasks of this plan have written.
 
         Raises `MetadataChangedException` if tasks would now write different files, because the schema,
-        partitioning, constraints or properties of the table have changed, and the exceptions of `plan`.
+        partitioning, constraints or properties of the table have changed, or others have given numbers of
+        its identity columns, and the exceptions of `plan`.
         """
         options = replace(self.options, applications=applications, epoch=epoch)
         if self.planned is None or self.version == (None if snapshot is None else snapshot.version):
@@ -102,10 +102,10 @@ class DistributedWrite:
         other = type(self).plan(
             self.store, snapshot, self.data, options, self.commit_properties, self.hook_properties
         )
-        if other.planned is not None and other.planned.plan != self.planned.plan:
+        if other.planned is not None and not other.planned.writes_as(self.planned):
             raise MetadataChangedException(
                 f"{self.store.uri} has changed since this write was planned (schema, partitioning,"
-                " constraints or properties); begin it anew"
+                " constraints, properties or high water marks of identity columns); begin it anew"
             )
         return other
 

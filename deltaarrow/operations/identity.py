@@ -36,7 +36,7 @@ def plan_numbering(transaction: OptimisticTransaction, target: WriteTarget, data
     Raises `SchemaMismatchError` for data with values of a GENERATED ALWAYS column.
     """
     if not is_supported(target.protocol, "identityColumns"):
-        return RowNumbering(())
+        return RowNumbering()
     staged = _staged(transaction)
     schema = target.schema
     if staged is not None:

@@ -43,7 +43,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition, parse_condition, parse_expression
 from deltaarrow.storage import Store
 from deltaarrow.transaction import OptimisticTransaction
-from deltaarrow.write import RowNumbering, WritePlan, ensure_completable
+from deltaarrow.write import RowNumbering, WritePlan, ensure_completable, without_marks
 
 __all__ = ["BegunWrite", "PlannedWrite", "WriteResult", "ensure_table_writable", "plan_write"]
 
@@ -122,6 +122,13 @@ class PlannedWrite:
     numbering: RowNumbering
     condition: Condition | None
 
+    def writes_as(self, other: "PlannedWrite") -> bool:
+        """Whether tasks of both plans make the same files of the same rows.
+
+        Where no row is numbered, the high water marks of identity columns make no difference.
+        """
+        return self.numbering == other.numbering and _without_marks(self.plan) == _without_marks(other.plan)
+
     def begin(self, transaction: OptimisticTransaction) -> "BegunWrite":
         """Stage the changes other than rows, and record what the write reads.
 
@@ -161,6 +168,7 @@ class BegunWrite:
         )
         return WriteTask(
             plan=self.planned.plan,
+            numbering=self.planned.numbering,
             moment_ms=self.transaction.clock(),
             condition=self.planned.condition,
             records_changes=records,
@@ -171,7 +179,7 @@ class BegunWrite:
         transaction, options = self.transaction, self.planned.options
         transaction.add_files([*written.files, *written.changes])
         replaced = self._replace(written)
-        stage_marks(transaction, self.planned.target, self.planned.numbering.marks)
+        stage_marks(transaction, self.planned.target, self.planned.numbering.marks(written.taken))
         return _describe(transaction, options, written, replaced)
 
     def _replace(self, written: WrittenRows) -> Deletion:
@@ -184,6 +192,12 @@ class BegunWrite:
         if options.is_dynamic and snapshot.partition_columns:
             return stage_partition_removal(transaction, snapshot, written.files)
         return stage_removal_of_all(transaction)
+
+
+def _without_marks(plan: WritePlan) -> WritePlan:
+    schema = without_marks(plan.schema)
+    rules = None if plan.rules is None else replace(plan.rules, schema=schema)
+    return replace(plan, schema=schema, rules=rules)
 
 
 def _condition(text: str, schema: Schema, transaction: OptimisticTransaction) -> Condition:

@@ -111,7 +111,7 @@ def completed_rows(
     """
     transaction = begin_write(snapshot.store, snapshot, options, clock=clock)
     planned = plan_write(transaction, (data := read_variants(data, snapshot.schema)).schema, options)
-    return complete_rows(planned.plan, planned.numbering.number(data), clock=clock)
+    return complete_rows(planned.plan, map(planned.numbering.begin().extend, data), clock=clock)
 
 
 def _stage_write(
@@ -126,5 +126,4 @@ def _stage_write(
     )
     planned = plan_write(transaction, data.schema, options)
     begun = planned.begin(transaction)
-    written = begun.task.write(planned.numbering.number(data), clock=transaction.clock)
-    return begun.stage(written)
+    return begun.stage(begun.task.write(data, clock=transaction.clock))

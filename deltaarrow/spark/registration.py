@@ -81,8 +81,7 @@ def register(spark: "SparkSession") -> None:
     ``partitionBy`` as a method; here it is an option. Tables of a name (``CREATE TABLE``, ``saveAsTable``)
     cannot be read, because Spark does not pass on their path: use a temporary view. In a thread that a
     program starts itself, Spark finds no Python data source before the session is active there; any
-    ``spark.createDataFrame`` activates it. Only `deltaarrow.write_deltalake` can number identity columns, on
-    one node; here they are refused.
+    ``spark.createDataFrame`` activates it.
     """
     require("pyspark")
     ensure_python(spark)

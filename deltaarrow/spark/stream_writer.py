@@ -18,7 +18,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations import DistributedWrite, StreamEpoch, Transaction, WrittenRows, find_table
 from deltaarrow.spark.stream_options import StreamSinkOptions
 from deltaarrow.spark.types import FrameColumns
-from deltaarrow.spark.writer import plan_write, write_rows
+from deltaarrow.spark.writer import part_of_task, plan_write, write_rows
 
 __all__ = ["StreamWriter"]
 
@@ -56,9 +56,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
         Raises `UnsupportedFeatureError` if Spark does not tell the task the id of its query.
         """
-        assert self._write.task is not None  # because the plan has no application
-        query = _query_of_task()
-        return _WrittenPart(write_rows(self._write.task, self._columns, iterator), self._write, query)
+        query, task = _query_of_task(), part_of_task(self._write)
+        assert task is not None  # because the plan has no application
+        return _WrittenPart(write_rows(task, self._columns, iterator), self._write, query)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Commit a batch, unless the table already has it."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from deltaarrow.operations import DistributedWrite, WriteTask, WrittenRows, find_table
@@ -17,7 +18,7 @@ from deltaarrow.spark.types import FrameColumns
 from deltaarrow.storage import open_store
 from deltaarrow.write import read_variants
 
-__all__ = ["FrameWriter", "plan_write", "write_rows"]
+__all__ = ["FrameWriter", "part_of_task", "plan_write", "write_rows"]
 
 
 @dataclass
@@ -41,9 +42,10 @@ class FrameWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task as files; after an error none of them stays."""
-        if self._write.task is None:
+        task = part_of_task(self._write)
+        if task is None:
             return _WrittenPart(WrittenRows())
-        return _WrittenPart(write_rows(self._write.task, self._columns, iterator))
+        return _WrittenPart(write_rows(task, self._columns, iterator))
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Commit the files of the tasks; if that fails, the files are deleted."""
@@ -68,6 +70,13 @@ def plan_write(options: SinkOptions, columns: FrameColumns) -> DistributedWrite:
     return DistributedWrite.plan(
         store, find_table(store), columns.arrow_schema, options.write, options.commit, options.hooks
     )
+
+
+def part_of_task(write: DistributedWrite) -> WriteTask | None:
+    """Return the part of a write that the running task of Spark has, in each of its attempts."""
+    context = TaskContext.get()
+    assert context is not None  # because Spark calls writers only in tasks
+    return write.part(context.partitionId())
 
 
 def write_rows(task: WriteTask, columns: FrameColumns, batches: Iterator[pa.RecordBatch]) -> WrittenRows:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ensure_identity_columns_declarable as ensure_identity_columns_declarable,
         identity_column as identity_column,
         with_marks as with_marks,
+        without_marks as without_marks,
     )
     from deltaarrow.write.plan import (
         DEFAULT_TARGET_FILE_SIZE as DEFAULT_TARGET_FILE_SIZE,

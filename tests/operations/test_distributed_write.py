@@ -25,7 +25,7 @@ def planned(path, data, **options):
 
 def written(write, *parts):
     """What executors return that have got a part each."""
-    return [carried(carried(write.task).write(part.to_batches())) for part in parts]
+    return [carried(carried(write.part(place)).write(part.to_batches())) for place, part in enumerate(parts)]
 
 
 def data_files(path):
@@ -78,7 +78,7 @@ def test_rows_of_a_condition_are_replaced_and_their_changes_recorded(tmp_path, v
     da.write_deltalake(tmp_path, pa.table({"id": [1, 2, 3, 4]}), configuration=properties)
     data = pa.table({"id": [3, 30]})
     write = planned(tmp_path, data, mode="overwrite", predicate="id >= 3")
-    assert write.task.records_changes is (vectors == "false")
+    assert write.part(0).records_changes is (vectors == "false")
     result = write.commit(written(write, data.slice(0, 1), data.slice(1)))
     assert (result.version, result.num_deleted_rows) == (1, 2)
     assert ids(tmp_path) == [1, 2, 3, 30]
@@ -112,7 +112,7 @@ def test_repeated_write_of_an_application_is_not_made(tmp_path, mode):
     first = planned(tmp_path, data, **options)
     first.commit(written(first, data))
     again = planned(tmp_path, data, **options)
-    assert again.task is None
+    assert again.part(0) is None
     result = again.commit([])
     assert (result.version, result.is_replay) == (None, True)
     assert da.DeltaTable(tmp_path).version() == 0
@@ -164,22 +164,113 @@ def test_failure_before_the_commit_deletes_what_the_tasks_have_written(tmp_path)
     assert len(data_files(tmp_path)) == 1
 
 
-@pytest.mark.feature("identityColumns")
-def test_identity_columns_are_refused_by_name(tmp_path):
+def create_numbered(path, start=1, step=1, explicit=False):
     identity = {
-        "delta.identity.start": 1,
-        "delta.identity.step": 1,
-        "delta.identity.allowExplicitInsert": True,
+        "delta.identity.start": start,
+        "delta.identity.step": step,
+        "delta.identity.allowExplicitInsert": explicit,
     }
     schema = da.Schema([da.Field("id", "long", metadata=identity), da.Field("s", "string")])
-    da.DeltaTable.create(tmp_path, schema)
-    with pytest.raises(da.UnsupportedFeatureError, match="'id'") as caught:
-        planned(tmp_path, pa.table({"s": ["a"]}), mode="append")
-    assert caught.value.feature == "identityColumns"
+    da.DeltaTable.create(path, schema)
+
+
+def texts(count):
+    return pa.table({"s": ["a"] * count})
+
+
+def mark(path):
+    return da.DeltaTable(path).snapshot.schema.field("id").metadata.get("delta.identity.highWaterMark")
+
+
+@pytest.mark.feature("identityColumns")
+@pytest.mark.parametrize("step", [3, -3])
+def test_each_part_gives_numbers_of_its_own(tmp_path, step):
+    create_numbered(tmp_path, start=10, step=step)
+    write = planned(tmp_path, texts(1), mode="append")
+    rows = texts(5)
+    parts = [rows, texts(0), rows, pa.concat_tables([texts(2), texts(3)])]
+    written(write, *parts)  # attempts that are not counted
+    write.commit(written(write, *parts))
+    places = [0, 1, 2, 5, 6, 4, 11, 12, 29, 30, 13, 33, 34, 81, 82]
+    assert ids(tmp_path) == sorted(10 + step * place for place in places)
+    assert mark(tmp_path) == 10 + step * 82
+    info = da.DeltaTable(tmp_path).history(1)[0]
+    assert (info["isBlindAppend"], info["tags"]) == (True, {"delta.identity.schemaUpdate": "true"})
+    da.write_deltalake(tmp_path, texts(2), mode="append")
+    assert ids(tmp_path)[-2 if step > 0 else 0 :][:2] == sorted(10 + step * place for place in (83, 84))
+
+
+@pytest.mark.feature("identityColumns")
+def test_an_overwrite_goes_on_numbering_and_rows_that_stay_keep_their_numbers(tmp_path):
+    create_numbered(tmp_path)
+    for options in ({}, {"predicate": "id = 2"}):
+        write = planned(tmp_path, texts(1), mode="overwrite", checks_predicate=False, **options)
+        write.commit(written(write, texts(2), texts(1)))
+    assert ids(tmp_path) == [1, 4, 5, 6, 8]
+    assert mark(tmp_path) == 8
+
+
+@pytest.mark.feature("identityColumns")
+def test_parts_without_rows_leave_the_mark(tmp_path):
+    create_numbered(tmp_path)
+    write = planned(tmp_path, texts(0), mode="append")
+    write.commit(written(write, texts(0), texts(0)))
+    assert (mark(tmp_path), da.DeltaTable(tmp_path).version()) == (None, 0)
+
+
+@pytest.mark.feature("identityColumns")
+@pytest.mark.parametrize(("step", "start"), [(1, 2**63 - 5), (-1, -(2**63) + 4), (2**62, -(2**62))])
+def test_a_part_without_numbers_left_is_refused(tmp_path, step, start):
+    create_numbered(tmp_path, start, step)
+    write = planned(tmp_path, texts(1), mode="append")
+    with pytest.raises(da.ConstraintViolationError, match="'id' has no numbers left"):
+        carried(write.part(7)).write(texts(1).to_batches())
+    with pytest.raises(da.ConstraintViolationError, match="'id' has no numbers left"):
+        carried(write.part(0)).write(texts(4).to_batches())
+    assert not data_files(tmp_path)
+    write.commit(written(write, texts(2)))
+    assert ids(tmp_path) == sorted([start, start + step])
+
+
+@pytest.mark.feature("identityColumns")
+def test_two_writes_that_number_rows_conflict(tmp_path):
+    create_numbered(tmp_path)
+    first, second = (planned(tmp_path, texts(1), mode="append") for _ in range(2))
+    parts = written(second, texts(2), texts(2))
+    first.commit(written(first, texts(3)))
+    with pytest.raises(da.MetadataChangedException):
+        second.commit(parts)
+    assert ids(tmp_path) == [1, 2, 3]
+    assert len(data_files(tmp_path)) == 1
+
+
+@pytest.mark.feature("identityColumns")
+def test_numbers_that_data_gives_are_kept_where_the_column_allows_it(tmp_path):
+    create_numbered(tmp_path / "always")
+    create_numbered(tmp_path / "default", explicit=True)
     given = pa.table({"id": [5], "s": ["a"]})
-    write = planned(tmp_path, given, mode="append")
+    with pytest.raises(da.SchemaMismatchError, match="GENERATED ALWAYS"):
+        planned(tmp_path / "always", given, mode="append")
+    write = planned(tmp_path / "default", given, mode="append")
     write.commit(written(write, given))
-    assert ids(tmp_path) == [5]
+    assert (ids(tmp_path / "default"), mark(tmp_path / "default")) == ([5], None)
+
+
+@pytest.mark.feature("identityColumns")
+@pytest.mark.parametrize("are_given", [True, False], ids=["given", "generated"])
+def test_batch_of_a_stream_conflicts_with_other_numbers_only_if_it_has_numbered_rows(tmp_path, are_given):
+    create_numbered(tmp_path, explicit=True)
+    data = pa.table({"id": [50], "s": ["a"]}) if are_given else texts(1)
+    write = planned(tmp_path, data, mode="append")
+    parts = written(write, data)
+    da.write_deltalake(tmp_path, texts(1), mode="append")
+    newest = Snapshot.load(open_store(tmp_path))
+    if are_given:
+        assert write.again(newest, [Transaction("stream", 0)]).commit(parts).version == 2
+        assert (ids(tmp_path), mark(tmp_path)) == ([1, 50], 1)
+    else:
+        with pytest.raises(da.MetadataChangedException, match="high water marks"):
+            write.again(newest, [Transaction("stream", 0)])
 
 
 @pytest.mark.feature("allowColumnDefaults")

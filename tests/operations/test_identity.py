@@ -1,6 +1,7 @@
 """Identity columns: numbers are given once, whoever writes; chapter "Identity Columns"."""
 
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from deltaarrow.errors import (
 from deltaarrow.operations import WriteOptions, stage_write, sync_identity
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.write import IdentityColumn, RowNumbering
 from tests.support.tables import TableBuilder
 
 pytestmark = pytest.mark.feature("identityColumns")
@@ -181,6 +183,39 @@ def test_two_writes_of_one_transaction_count_on(tmp_path):
     assert ids(tmp_path) == [1, 2, 3, 4]
     assert mark(tmp_path) == 4
     assert commit_info(tmp_path, 1)["tags"] == TAGS
+
+
+# --- tasks of unknown number ----------------------------------------------------------------------------
+
+
+def places(task: int, *batches: int) -> list[int]:
+    """Which numbers of the sequence a task gives to rows that come in batches."""
+    numbered = RowNumbering((IdentityColumn("id", 0, 1, False),)).of_task(task).begin()
+    found = [numbered.extend(pa.record_batch({"v": [0] * rows}))["id"].to_pylist() for rows in batches]
+    given = [place for each in found for place in each]
+    assert numbered.taken == (given[-1] + 1 if given else 0)
+    return given
+
+
+def test_every_number_belongs_to_one_task():
+    """Rows before row 63 of tasks before task 63 have all numbers of the areas of up to 32 numbers."""
+    given = [place for task in range(63) for place in places(task, 63)]
+    assert len(set(given)) == len(given)
+    assert set(range(5 * 2**6 + 1)) <= set(given)
+
+
+@pytest.mark.parametrize("task", [0, 1, 6, 4000])
+def test_numbers_of_a_task_rise_and_do_not_depend_on_its_batches(task):
+    rows = 5000
+    whole = places(task, rows)
+    assert whole == sorted(set(whole))
+    assert places(task, 0, 1, 2, 0, 1000, 3, rows - 1006) == whole
+
+
+@pytest.mark.parametrize(("tasks", "rows"), [(1, 1), (1, 100_000), (3, 8), (200, 1000), (1000, 1)])
+def test_tasks_take_few_more_numbers_than_they_have_rows(tasks, rows):
+    taken = max(places(task, rows)[-1] for task in {0, tasks // 2, tasks - 1}) + 1
+    assert tasks * rows <= taken < 2 * tasks * rows * (math.log2(tasks * rows) + 1)
 
 
 # --- schedules ------------------------------------------------------------------------------------------

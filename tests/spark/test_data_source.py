@@ -313,10 +313,6 @@ def test_refused_writes_name_what_is_wrong_and_change_nothing(spark, tmp_path, w
     assert da.DeltaTable(tmp_path).version() == 0
     assert not data_files(tmp_path)
     spark.sql(f"DROP TABLE IF EXISTS {name}")
-    numbered = tmp_path / "numbered"
-    create_table(spark, numbered, "id BIGINT GENERATED ALWAYS AS IDENTITY, s STRING")
-    with refused("UnsupportedFeatureError: the identity column 'id'"):
-        write(spark.sql("SELECT 'a' s"), numbered)
 
 
 @pytest.mark.slow

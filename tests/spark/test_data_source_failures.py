@@ -46,7 +46,8 @@ frame = spark.read.format("deltaarrow").option("maxPartitionBytes", 1).load(path
 assert frame.rdd.getNumPartitions() >= 8
 processes = frame.mapInArrow(lambda batches: batches, frame.schema)
 assert processes.count() == frame.count() == 2 * ROWS
-assert frame.distinct().count() == ROWS
+assert frame.select("id").distinct().count() == ROWS
+assert frame.select("number").distinct().count() == 2 * ROWS
 spark.stop()
 """
 
@@ -73,6 +74,10 @@ def test_executors_that_die_and_tasks_that_run_twice_neither_lose_nor_double_row
         "speculation_minTaskRuntime": "500ms",
     }
     script = f"ROWS = {ROWS}\n{CLUSTER}"
+    identity = {"start": -1, "step": -1, "allowExplicitInsert": False}
+    metadata = {f"delta.identity.{key}": value for key, value in identity.items()}
+    fields = [da.Field("id", "long"), da.Field("number", "long", metadata=metadata)]
+    da.DeltaTable.create(tmp_path / "table", da.Schema(fields))
     with (
         StandaloneCluster(tmp_path) as cluster,
         SparkProcess(script, tmp_path, master=cluster.master, **settings) as spark,
@@ -82,8 +87,11 @@ def test_executors_that_die_and_tasks_that_run_twice_neither_lose_nor_double_row
     assert {"killed", "attempt 0", "attempt 1"} <= said
     assert rows_of(spark.table) == (2 * ROWS, ROWS)
     table = da.DeltaTable(spark.table)
-    assert table.version() == 1
+    assert table.version() == 2
     assert table.verify(deep=True).ok
+    numbers = table.to_pyarrow_table(columns=["number"])["number"].to_pylist()
+    assert len(set(numbers)) == 2 * ROWS
+    assert table.snapshot.schema.field("number").metadata["delta.identity.highWaterMark"] == min(numbers)
 
 
 DRIVER = """

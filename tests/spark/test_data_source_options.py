@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import types
 
 import deltaarrow as da
@@ -260,7 +261,13 @@ def test_files_of_a_commit_that_failed_are_left_to_the_commit(tmp_path, failed):
     data = pa.table({"id": [1]})
     write = DistributedWrite.plan(open_store(tmp_path), None, data.schema, WriteOptions(mode="append"))
     writer = FrameWriter(write, FrameColumns(da.Schema.from_arrow(data.schema)))
-    done = [writer.write(iter(data.to_batches())) for _ in range(2)]
+    context = TaskContext._getOrCreate()  # as in a task of Spark
+    try:
+        done = []
+        for context._partitionId in range(2):
+            done.append(writer.write(iter(data.to_batches())))
+    finally:
+        TaskContext._setTaskContext(None)
     # A message that is missing says that a task failed, so that there was no commit.
     pickle.loads(pickle.dumps(writer)).abort([*done, None] if failed else done)
     assert len(list(tmp_path.glob("*.parquet"))) == (0 if failed else 2)

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+import deltaarrow.spark
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
 from deltaarrow.operations import sync_identity
 from deltaarrow.schema import Field, Schema
@@ -106,3 +107,98 @@ def test_whoever_breaks_a_rule_is_refused(spark, tmp_path):
     assert check_engines(spark, tmp_path / "last")["id"].to_pylist() == [last]
     with pytest.raises(Exception, match=r"(?i)overflow|TASK_WRITE_FAILED"):
         spark.sql(f"INSERT INTO {delta_table(tmp_path / 'last')} (v) VALUES ('z')")
+
+
+def write(frame, path, mode="append", **options) -> None:
+    """Let executors write a data frame to a table."""
+    frame.write.format("deltaarrow").mode(mode).options(**options).save(str(path))
+
+
+def numbered(spark, path) -> list[tuple[int, int, str]]:
+    """The rows in the order of their numbers, which are different ones and in step with each other."""
+    found = check_engines(spark, path).sort_by("g")
+    rows = list(zip(*(found[name].to_pylist() for name in ("g", "id", "v")), strict=True))
+    assert len({g for g, _, _ in rows}) == len(rows)
+    assert [id for _, id, _ in rows] == [10 - 3 * (g - 1) for g, _, _ in rows]
+    return rows
+
+
+def marks(path) -> list[int | None]:
+    """The high water marks."""
+    schema = da.DeltaTable(path).snapshot.schema
+    return [schema.field(name).metadata.get("delta.identity.highWaterMark") for name in ("g", "id")]
+
+
+def test_executors_and_delta_spark_number_rows_in_turns(spark, tmp_path):
+    deltaarrow.spark.register(spark)
+    spark.sql(f"CREATE TABLE {delta_table(tmp_path)} ({COLUMNS}) USING delta")
+    write(spark.sql("SELECT 'a' v FROM range(0, 40, 1, 3)"), tmp_path)
+    spark.sql(f"INSERT INTO {delta_table(tmp_path)} (v) SELECT 'b' FROM range(0, 5, 1, 2)")
+    write(spark.sql("SELECT 'c' v FROM range(0, 20, 1, 2)"), tmp_path)
+    with pytest.raises(Exception, match="SchemaMismatchError: the identity column 'g' is GENERATED ALWAYS"):
+        write(spark.sql("SELECT 1L g, 'x' v"), tmp_path)
+    found = numbered(spark, tmp_path)
+    assert "".join(v for _, _, v in found) == "a" * 40 + "b" * 5 + "c" * 20
+    assert marks(tmp_path) == [found[-1][0], found[-1][1]]
+
+
+@pytest.mark.slow
+def test_executors_replace_rows_and_number_on(spark, tmp_path):
+    deltaarrow.spark.register(spark)
+    spark.sql(f"CREATE TABLE {delta_table(tmp_path)} ({COLUMNS}) USING delta")
+    write(spark.sql("SELECT 'a' v FROM range(0, 40, 1, 3)"), tmp_path)
+    first = numbered(spark, tmp_path)
+    write(spark.sql("SELECT 'b' v FROM range(0, 10, 1, 2)"), tmp_path, "overwrite")
+    second = numbered(spark, tmp_path)
+    assert second[0][0] > first[-1][0]
+    write(spark.sql("SELECT 'c' v FROM range(0, 10, 1, 2)"), tmp_path)
+    write(spark.sql("SELECT 'b' v FROM range(0, 7, 1, 2)"), tmp_path, "overwrite", replaceWhere="v = 'b'")
+    spark.sql(f"INSERT INTO {delta_table(tmp_path)} (v) VALUES ('d')")
+    third = numbered(spark, tmp_path)
+    assert "".join(v for _, _, v in third) == "c" * 10 + "b" * 7 + "d"
+    # Numbers that data gives stay as they are and do not move the mark.
+    before = marks(tmp_path)
+    write(spark.sql("SELECT 77L id, 'given' v FROM range(0, 3, 1, 2)"), tmp_path)
+    given = check_engines(spark, tmp_path).filter(pa.compute.field("v") == "given")
+    assert given["id"].to_pylist() == [77] * 3
+    assert min(given["g"].to_pylist()) > before[0]
+    assert marks(tmp_path)[1] == before[1]
+
+
+@pytest.mark.slow
+def test_executors_run_out_of_numbers(spark, tmp_path):
+    deltaarrow.spark.register(spark)
+    columns = f"id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH {2**63 - 20} INCREMENT BY 2), v STRING"
+    spark.sql(f"CREATE TABLE {delta_table(tmp_path)} ({columns}) USING delta")
+    with pytest.raises(Exception, match="ConstraintViolationError: the identity column 'id' has no numbers"):
+        write(spark.sql("SELECT 'a' v FROM range(0, 12, 1, 3)"), tmp_path)
+    assert da.DeltaTable(tmp_path).version() == 0
+    write(spark.sql("SELECT 'a' v FROM range(0, 4, 1, 2)"), tmp_path)
+    assert len(set(check_engines(spark, tmp_path)["id"].to_pylist())) == 4
+
+
+@pytest.mark.slow
+def test_each_batch_of_a_stream_numbers_on_and_so_does_delta_spark_between_them(spark, tmp_path):
+    deltaarrow.spark.register(spark)
+    table, source, checkpoint = tmp_path / "table", tmp_path / "source", tmp_path / "checkpoint"
+    spark.sql(f"CREATE TABLE {delta_table(table)} ({COLUMNS}) USING delta")
+
+    def run(*batches: str) -> None:
+        """Write batches by one query, each once the one before is committed."""
+        for batch in batches:
+            spark.sql(f"SELECT '{batch}' v FROM range(0, 10, 1, 2)").write.format("delta").mode(
+                "append"
+            ).save(str(source))
+        frame = spark.readStream.format("delta").option("maxFilesPerTrigger", 2).load(str(source))
+        writer = frame.writeStream.format("deltaarrow").option("checkpointLocation", str(checkpoint))
+        query = writer.trigger(availableNow=True).start(str(table))
+        query.awaitTermination()
+
+    run("a", "b", "c")
+    spark.sql(f"INSERT INTO {delta_table(table)} (v) SELECT 'd' FROM range(0, 10, 1, 2)")
+    run("e", "f")
+    found = numbered(spark, table)
+    assert "".join(v for _, _, v in found) == "".join(each * 10 for each in "abcdef")
+    assert marks(table) == [found[-1][0], found[-1][1]]
+    operations = [each["operation"] for each in da.DeltaTable(table).history()]
+    assert operations.count("STREAMING UPDATE") == 5

@@ -51,8 +51,9 @@ class ChangedRows:
     """What was found and written: row counts by clause number, new files, and positions by file index.
 
     `gone` has the positions of deleted and updated rows, `kept` those of matched rows that stay unchanged.
-    `sources` has the numbers of source rows that match a row, if the query tells them. `scan_seconds` is the
-    time spent finding rows.
+    `sources` has the numbers of source rows that match a row, if the query tells them. `taken` is how far
+    numbers of identity columns are taken, as `NumberedRows.taken` of `deltaarrow.write.identity`.
+    `scan_seconds` is the time spent finding rows.
     """
 
     by_clause: dict[int, int] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class ChangedRows:
     kept: dict[int, BitMap64] = field(default_factory=dict)
     sources: BitMap64 = field(default_factory=BitMap64)
     copied_rows: int = 0
+    taken: int = 0
     added: Sequence[AddFile] = ()
     change_files: Sequence[AddCDCFile] = ()
     scan_seconds: float = 0.0
@@ -80,6 +82,7 @@ class ChangedRows:
             joined.kept.update((files[file], rows) for file, rows in part.kept.items())
             joined.sources |= part.sources
             joined.copied_rows += part.copied_rows
+            joined.taken = max(joined.taken, part.taken)
         joined.added = [file for part in parts for file in part.added]
         joined.change_files = [file for part in parts for file in part.change_files]
         return joined
@@ -188,6 +191,9 @@ class _Writing:
     now_ms: int
     _done: ChangedRows = field(default_factory=ChangedRows, init=False)
 
+    def __post_init__(self) -> None:
+        self._numbered = self.how.numbering.begin()
+
     def write(self, found: Iterable[FoundRows], clock: Clock) -> ChangedRows:
         done, plan = self._done, self.how.write_plan.without_rules()
         try:
@@ -196,6 +202,7 @@ class _Writing:
                 if done.gone or self.how.others_change:
                     # A commit that only adds files needs no change data files: all its rows are inserts.
                     done.change_files = changes.finish()
+            done.taken = self._numbered.taken
         except BaseException:
             done.delete_files(plan.store)
             raise
@@ -270,7 +277,7 @@ class _Writing:
         """Yield the rows to write, in the table's schema, with their present row ids."""
         if each.new is None or each.clause is None:
             return
-        new = self.how.numbering.extend(each.new) if each.clause.kind is ClauseKind.INSERT else each.new
+        new = self._numbered.extend(each.new) if each.clause.kind is ClauseKind.INSERT else each.new
         start = 0
         for batch in complete_rows(self.how.write_plan, [new], clock=lambda: self.now_ms):
             ids = None if each.row_ids is None else each.row_ids.slice(start, batch.num_rows)

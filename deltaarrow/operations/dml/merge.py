@@ -194,7 +194,7 @@ class Merge:
             if error.feature != REPEATED_MATCH or file is not None:  # a task has told the keys
                 raise
             raise repeated_match(self._repeated_keys(cursor, plan)) from None
-        stage_marks(operation.transaction, operation.target, numbering.marks)
+        stage_marks(operation.transaction, operation.target, numbering.marks(staged.taken))
         files, _ = operation.snapshot.totals()
         operation.commit(self.parameters(), staged, lambda: self.metrics(staged, source_rows))
         metrics = merge_metrics(statement, staged, source_rows)

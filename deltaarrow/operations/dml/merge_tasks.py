@@ -17,7 +17,7 @@ from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.merge_source import SourceFile, SourceRows
 from deltaarrow.operations.dml.operation import RowOperation
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.runtime.executors import Executor, Threads, executor_in_use
+from deltaarrow.runtime.executors import executor_in_use
 
 __all__ = ["SourceMatches", "stage_in_tasks"]
 
@@ -70,22 +70,25 @@ def stage_in_tasks(
         return ChangeTask(of, of_task, operation.now_ms, operation.memory_limit, operation.spill_limit)
 
     file = source.file
-    # Identity columns are numbered in one sequence, so this process inserts their rows.
-    is_numbered = bool(changes.numbering.columns)
     if matches is None:
         return stage.stage_tasks([task(changes.of(part), whole, source.of(part)) for part in parts], parts)
-    if len(parts) <= 1 and not is_numbered:
+    if len(parts) <= 1:
         return stage.stage_tasks(
             [task(changes, whole, SourceRows(file))], [range(changes.plan.files.num_rows)]
         )
 
-    def inserts(changed: ChangedRows) -> tuple[Sequence[ChangeTask], Executor]:
-        of = replace(changes.of(()), others_change=bool(changed.gone))
-        shares = [None] if is_numbered else file.shares(executor)
+    def inserts(changed: ChangedRows) -> Sequence[ChangeTask]:
         if len(changed.sources) == sum(file.rows):
-            shares = []
-        tasks = [task(of, whole, SourceRows(file, share, changed.sources)) for share in shares]
-        return tasks, Threads() if is_numbered else executor
+            return []
+        of = replace(changes.of(()), others_change=bool(changed.gone))
+        tasks, before = [], 0
+        for share in file.shares(executor):
+            # A row of the source is inserted at most once.
+            numbering = changes.numbering.after(before)
+            rows = SourceRows(file, share, changed.sources)
+            tasks.append(task(replace(of, numbering=numbering), whole, rows))
+            before += sum(file.rows[batch] for batch in share)
+        return tasks
 
     tasks = [task(changes.of(part), matches, source.of(part)) for part in parts]
     return stage.stage_tasks(tasks, parts, inserts)

@@ -248,7 +248,7 @@ class RowOperation:
         return RowChanges(
             plan=plan,
             write_plan=replace(write_plan, hidden_columns=hidden_columns_of(self.snapshot, plan.layout)),
-            numbering=numbering or RowNumbering(()),
+            numbering=numbering or RowNumbering(),
             marks_deleted_rows=self.transaction.marks_deleted_rows,
             writes_changes=writes_changes,
             may_rewrite_marked=writes_changes or not self.has_change_feed,

@@ -9,24 +9,27 @@ from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
 from deltaarrow.operations.dml.query import FoundRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses
-from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use
+from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.transaction import OptimisticTransaction
 
 __all__ = ["InsertTasks", "RowStage", "StagedRows"]
 
-InsertTasks = Callable[[ChangedRows], tuple[Sequence[ChangeTask], Executor]]
-"""Makes the tasks that insert rows after tasks that change rows, and tells what runs them."""
+InsertTasks = Callable[[ChangedRows], Sequence[ChangeTask]]
+"""Makes the tasks that insert rows after tasks that change rows."""
 
 
 @dataclass
 class StagedRows:
     """The staged changes: row counts by clause number and, after the commit, what happened to files.
 
-    `scan_seconds` is the time spent finding rows, `seconds` the time of the whole operation.
+    `taken` is how far numbers of identity columns are taken, as `NumberedRows.taken` of
+    `deltaarrow.write.identity`. `scan_seconds` is the time spent finding rows, `seconds` that of the whole
+    operation.
     """
 
     by_clause: dict[int, int] = field(default_factory=dict)
     copied_rows: int = 0
+    taken: int = 0
     added: Sequence[AddFile] = ()
     change_files: Sequence[AddCDCFile] = ()
     losses: FileLosses = field(default_factory=FileLosses)
@@ -72,16 +75,16 @@ class RowStage:
         Args:
             tasks: the tasks.
             places: the indexes in the plan of the files of each task.
-            inserts: returns tasks that insert rows, given what the others have done, and what runs them;
-                None if no row is inserted.
+            inserts: returns tasks that insert rows, given what the others have done; None if no row is
+                inserted.
 
         Raises what a task raises; the files of the other tasks are then deleted.
         """
         begun = time.perf_counter()
-        changed = ChangedRows.joined(self._run(tasks, executor_in_use()), places)
+        changed = ChangedRows.joined(self._run(tasks), places)
         if inserts is not None:
             try:
-                more = self._run(*inserts(changed))
+                more = self._run(inserts(changed))
             except BaseException:
                 changed.delete_files(self.transaction.store)
                 raise
@@ -89,7 +92,7 @@ class RowStage:
             changed = ChangedRows.joined([changed, *more], [all_places, *[()] * len(more)])
         return self._stage(changed, begun)
 
-    def _run(self, tasks: Sequence[ChangeTask], executor: Executor) -> list[ChangedRows]:
+    def _run(self, tasks: Sequence[ChangeTask]) -> list[ChangedRows]:
         """Return what each task has done; after an error, no file is left."""
         done: dict[int, ChangedRows] = {}
         store = self.transaction.store
@@ -100,7 +103,7 @@ class RowStage:
         calls = [task.run for task in tasks]
         limits = TaskLimits(len(tasks), "deltaarrow-change")
         try:
-            with contextlib.closing(executor.run(calls, limits, discard)) as results:
+            with contextlib.closing(executor_in_use().run(calls, limits, discard)) as results:
                 done.update(results)
         except BaseException:
             for changed in done.values():
@@ -118,6 +121,7 @@ class RowStage:
         return StagedRows(
             changed.by_clause,
             changed.copied_rows,
+            changed.taken,
             changed.added,
             changed.change_files,
             scan_seconds=changed.scan_seconds,

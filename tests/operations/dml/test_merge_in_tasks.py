@@ -198,20 +198,55 @@ def test_a_merge_whose_rows_were_moved_meanwhile_runs_again_with_the_same_source
     assert not list(twins.there.glob("*.arrow"))
 
 
-def test_identity_columns_are_numbered_by_this_process(tmp_path):
+@pytest.mark.feature("identityColumns")
+def test_tasks_give_each_number_of_identity_columns_once(tmp_path):
+    """Two tasks have a file of the table each, and two a part of the source, without 2 rows that match."""
     identity = {
         "delta.identity.start": 1,
-        "delta.identity.step": 1,
+        "delta.identity.step": -2,
         "delta.identity.allowExplicitInsert": False,
     }
     fields = [da.Field("id", "long"), da.Field("number", "long", metadata=identity)]
     table = da.DeltaTable.create(tmp_path / "t", da.Schema(fields))
-    da.write_deltalake(table, pa.table({"id": [1]}), mode="append")
-    da.write_deltalake(table, pa.table({"id": [2]}), mode="append")
-    executor = OnceExecutor(1)
+    for id in (1, 2):
+        da.write_deltalake(table, pa.table({"id": [id]}), mode="append")
+    executor, ids = TwiceExecutor(1), range(1, 140_001)
     with using(executor):
-        merger = merge(da.DeltaTable(tmp_path / "t"), pa.table({"id": [*range(2, 7)]}))
-        merger.when_matched_update({"id": "t.id + 100"}).when_not_matched_insert({"id": "s.id"}).execute()
-    rows = da.DeltaTable(tmp_path / "t").to_pyarrow_table().to_pylist()
-    assert sorted(row["id"] for row in rows) == [1, 3, 4, 5, 6, 102]
-    assert sorted(row["number"] for row in rows) == [1, 2, 3, 4, 5, 6]
+        merger = merge(da.DeltaTable(tmp_path / "t"), pa.table({"id": ids}))
+        merger.when_matched_update({"id": "-t.id"}).when_not_matched_insert({"id": "s.id"}).execute()
+    assert executor.runs == 4
+    found = da.DeltaTable(tmp_path / "t").to_pyarrow_table().sort_by("id")
+    assert found["id"].to_pylist() == [-2, -1, *ids[2:]]
+    numbers = found["number"].to_pylist()
+    assert numbers[:2] == [-1, 1]
+    given = {(1 - number) // 2 for number in numbers}
+    assert len(given) == 140_000
+    # The part with the two rows that match does not need all numbers that are left to it.
+    assert given <= set(range(140_002))
+    last = da.DeltaTable(tmp_path / "t").snapshot.schema.field("number").metadata
+    assert last["delta.identity.highWaterMark"] == min(numbers)
+    upserted = merge(da.DeltaTable(tmp_path / "t"), pa.table({"id": [-1, 0]}))
+    upserted.when_matched_delete().when_not_matched_insert({"id": "s.id"}).execute()
+    [row] = da.DeltaTable(tmp_path / "t").to_pyarrow_table(filters=[("id", "=", 0)]).to_pylist()
+    assert row["number"] == min(numbers) - 2
+
+
+@pytest.mark.feature("identityColumns")
+def test_a_merge_of_few_files_numbers_rows_in_its_task(tmp_path):
+    identity = {f"delta.identity.{key}": value for key, value in {"start": 2**63 - 3, "step": 1}.items()}
+    identity["delta.identity.allowExplicitInsert"] = True
+    fields = [da.Field("id", "long"), da.Field("number", "long", metadata=identity)]
+    da.DeltaTable.create(tmp_path / "t", da.Schema(fields))
+
+    def insert(*ids):
+        with using(OnceExecutor()):
+            merger = merge(da.DeltaTable(tmp_path / "t"), pa.table({"id": ids}))
+            merger.when_not_matched_insert({"id": "s.id"}).execute()
+
+    insert(1, 2)
+    with pytest.raises(ConstraintViolationError, match="'number' has no numbers left"):
+        insert(1, 2, 3, 4)
+    insert(2, 3)
+    found = da.DeltaTable(tmp_path / "t").to_pyarrow_table().sort_by("id")
+    assert found["number"].to_pylist() == [2**63 - 3, 2**63 - 2, 2**63 - 1]
+    assert len(list((tmp_path / "t").glob("*.parquet"))) == 2
