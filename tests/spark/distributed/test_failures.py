@@ -187,6 +187,68 @@ def test_a_speculative_copy_of_a_task_doubles_no_row(tmp_path):
     assert there.verify(deep=True).ok
 
 
+NUMBERED = """
+from functools import partial
+import pyarrow as pa
+from pyspark import TaskContext
+import deltaarrow as da
+from deltaarrow.runtime.executors import using
+from deltaarrow.spark import SparkExecutor
+
+
+def run(task, name, marks):
+    result = task()
+    if TaskContext.get().attemptNumber() == 0:
+        (marks / name).touch()
+        raise OSError("the first attempt fails after its files")
+    return result
+
+
+class Failing(SparkExecutor):
+    jobs = 0
+
+    def run(self, tasks, limits, discard=lambda result: None):
+        Failing.jobs += 1
+        names = [f"job {Failing.jobs} task {number}" for number in range(len(tasks))]
+        tasks = [partial(run, task, name, marks) for task, name in zip(tasks, names)]
+        yield from super().run(tasks, limits, discard)
+
+    def parts(self, sizes):
+        return [[place] for place in range(len(sizes))]
+
+
+table = da.DeltaTable(path)
+for first in (50, 100_000):
+    news = pa.table({"id": [*range(first, first + 150_000)]})
+    merger = table.merge(news, "t.id = s.id", source_alias="s", target_alias="t")
+    with using(Failing(spark)):
+        merger.when_matched_update({"id": "-t.id"}).when_not_matched_insert({"id": "s.id"}).execute()
+spark.stop()
+"""
+
+
+def test_tasks_that_are_run_again_give_each_number_once(tmp_path):
+    """Two tasks have a file of the table each, and two insert rows; each of them is run twice."""
+    identity = {"start": 5, "step": -1, "allowExplicitInsert": False}
+    metadata = {f"delta.identity.{key}": value for key, value in identity.items()}
+    fields = [da.Field("id", "long"), da.Field("number", "long", metadata=metadata)]
+    here = da.DeltaTable.create(tmp_path / "table", da.Schema(fields))
+    for first in (0, 100):
+        da.write_deltalake(here, pa.table({"id": range(first, first + 100)}), mode="append")
+    with SparkProcess(NUMBERED, tmp_path, master="local[2,4]") as spark:
+        spark.finish()
+    assert len(list(spark.marks.glob("job 2 task *"))) == len(list(spark.marks.glob("job 4 task *"))) == 2
+    table = da.DeltaTable(spark.table)
+    rows = table.to_pyarrow_table()
+    ids = [*range(-150_049, -99_999), *range(-199, -49), *range(50), *range(200, 100_000)]
+    assert sorted(rows["id"].to_pylist()) == [*ids, *range(150_050, 250_000)]
+    numbers = rows["number"].to_pylist()
+    assert len(set(numbers)) == len(numbers)
+    assert table.snapshot.schema.field("number").metadata["delta.identity.highWaterMark"] == min(numbers)
+    assert min(numbers) > 5 - 200 - 2 * 150_000 - 1
+    assert table.verify(deep=True).ok
+
+
 DRIVER = """
 import pyarrow as pa
 import deltaarrow as da
