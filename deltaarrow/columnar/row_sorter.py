@@ -23,7 +23,7 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.runtime.fork_safety import Lock
 
-__all__ = ["Part", "RowSorter", "SortLimits"]
+__all__ = ["Part", "RowSorter", "SortLimits", "file_edge", "sorted_rows"]
 
 _LARGEST_RUN = 256 << 20
 _MOST_SORTED = 2
@@ -80,12 +80,9 @@ class _Run:
 
     @classmethod
     def of(cls, added: list[tuple[pa.RecordBatch, np.ndarray]]) -> Self:
-        """Sort batches by their keys; the list is emptied, so that they do not stay in memory meanwhile."""
-        keys = np.concatenate([each for _, each in added])
-        rows = pa.Table.from_batches([batch for batch, _ in added]).combine_chunks()
-        added.clear()
-        order = np.argsort(keys, kind="stable")
-        return cls(keys[order], _one_batch(rows.take(integers(order))))
+        """Sort batches by their keys; the list is emptied."""
+        batch, keys = sorted_rows(added)
+        return cls(keys, batch)
 
     @property
     def keys(self) -> np.ndarray:
@@ -329,23 +326,42 @@ class RowSorter:
             start += batch.num_rows
 
 
+def sorted_rows(added: list[tuple[pa.RecordBatch, np.ndarray]]) -> tuple[pa.RecordBatch, np.ndarray]:
+    """Return rows and their keys in the order of the keys; rows with the same key keep their order.
+
+    The list, which has at least one batch, is emptied, so that its rows do not stay in memory meanwhile.
+    """
+    keys = np.concatenate([each for _, each in added])
+    rows = pa.Table.from_batches([batch for batch, _ in added]).combine_chunks()
+    added.clear()
+    order = np.argsort(keys, kind="stable")
+    return _one_batch(rows.take(integers(order))), keys[order]
+
+
 def _places(keys: np.ndarray, edges: np.ndarray) -> list[int]:
     """Return where the parts between edges begin, and where the last one ends."""
     return [0, *np.searchsorted(keys, edges).tolist(), len(keys)]
 
 
 def _file_edges(keys: np.ndarray, files: int) -> np.ndarray:
-    """Return the keys at which files begin, except the first one.
+    """Return the keys at which files begin, except the first one."""
+    return np.unique(np.array([file_edge(keys, files, number) for number in range(1, files)], np.uint64))
 
-    A file begins where the curve enters as large a part of space as may be found near the right number of
-    rows. A few rows of another part would widen its bounds by far.
+
+def file_edge(keys: np.ndarray, files: int, number: int) -> int:
+    """Return the key at which a file begins.
+
+    It begins where the curve enters as large a part of space as may be found near the right number of rows. A
+    few rows of another part would widen its bounds by far.
+
+    Args:
+        keys: the keys of all rows, or of a sample of them, in order.
+        files: the number of files.
+        number: that of the file; at least 1.
     """
-    edges = []
-    for number in range(1, files):
-        low, high = (int(keys[int((number + way) * (len(keys) - 1) / files)]) for way in (-_LEEWAY, _LEEWAY))
-        bit = max(0, (low ^ high).bit_length() - 1)
-        edges.append(high >> bit << bit)
-    return np.unique(np.array(edges, np.uint64))
+    low, high = (int(keys[int((number + way) * (len(keys) - 1) / files)]) for way in (-_LEEWAY, _LEEWAY))
+    bit = max(0, (low ^ high).bit_length() - 1)
+    return high >> bit << bit
 
 
 def _part_edges(keys: np.ndarray, count: int) -> np.ndarray:

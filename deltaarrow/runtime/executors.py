@@ -6,6 +6,7 @@ task names the files that it writes anew each time. Only files in results that c
 table.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -58,6 +59,9 @@ class Executor(Protocol):
             sizes: the bytes of each file.
         """
 
+    def tasks_at_once(self) -> int:
+        """Return how many tasks run at the same time, about."""
+
     def threads_of_task(self, threads: int, at_once: int) -> int:
         """Return how many threads a task may use, if this process had so many and ran so many tasks."""
 
@@ -92,6 +96,10 @@ class Threads:
     def parts(self, sizes: Sequence[int]) -> list[list[int]] | None:
         """Let one task read all files, by the threads of its engine."""
         return None
+
+    def tasks_at_once(self) -> int:
+        """Return the number of processors; an operation may allow fewer threads."""
+        return os.cpu_count() or 1
 
     def threads_of_task(self, threads: int, at_once: int) -> int:
         """Divide the threads among the tasks."""

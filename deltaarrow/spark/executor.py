@@ -143,7 +143,7 @@ class SparkExecutor:
     def parts(self, sizes: Sequence[int]) -> list[list[int]]:
         """Group files into two parts for each core, but of 16 to 128 MiB: see `Executor.parts`."""
         total = sum(size + _FILE_BYTES for size in sizes)
-        limit = min(max(total // (2 * self._cores) + 1, _LEAST_BYTES), _MOST_BYTES)
+        limit = min(max(total // (2 * self.tasks_at_once()) + 1, _LEAST_BYTES), _MOST_BYTES)
         parts: list[list[int]] = []
         room = 0
         for place, size in enumerate(sizes):
@@ -155,9 +155,8 @@ class SparkExecutor:
             room -= cost
         return parts
 
-    @property
-    def _cores(self) -> int:
-        """How many tasks Spark runs at once; Spark Connect does not tell."""
+    def tasks_at_once(self) -> int:
+        """Return how many tasks Spark runs at once; Spark Connect does not tell."""
         from pyspark.errors import PySparkAttributeError
 
         try:

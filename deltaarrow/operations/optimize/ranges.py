@@ -6,6 +6,7 @@ keep their order, NULL comes first, and each number stands for about as many row
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,12 @@ from deltaarrow.columnar.arrays import integers, raw_numbers, truths, validity
 from deltaarrow.operations.optimize.curve import Curve, bits_of
 from deltaarrow.schema import DataType, PrimitiveType
 
-__all__ = ["CurveKeys", "has_order", "sampled_keys"]
+__all__ = ["SAMPLED_ROWS", "CurveKeys", "RowSample", "has_order", "sampled_keys"]
+
+SAMPLED_ROWS = 50_000
+"""A sample has so many rows to twice as many."""
 
 _MOST_RANGES = 1000
-_SAMPLED_ROWS = 50_000
 _LONGEST = 256
 """Texts with this many bytes in common are in one range."""
 
@@ -46,9 +49,13 @@ class CurveKeys:
 
     def of(self, batch: pa.RecordBatch) -> np.ndarray:
         """Return the key of each row, as 64-bit unsigned integers."""
+        return self.of_columns([_column(batch, path) for path in self.paths])
+
+    def of_columns(self, columns: Sequence[pa.Array]) -> np.ndarray:
+        """Return the key of each row, given the values of the columns."""
         bits = bits_of(len(self.paths))
-        columns = zip(self.paths, self.bounds, strict=True)
-        return self.curve([_numbers(_column(batch, path), each, bits) for path, each in columns], bits)
+        ranges = zip(columns, self.bounds, strict=True)
+        return self.curve([_numbers(column, each, bits) for column, each in ranges], bits)
 
 
 def sampled_keys(
@@ -61,30 +68,76 @@ def sampled_keys(
         paths: the columns, as paths of names.
         curve: mixes the ranges of the columns.
     """
-    sample = _sample(batches, paths)
-    return CurveKeys(tuple(paths), tuple(map(_bounds, sample)), curve)
+    return RowSample.of(batches, paths).keys(paths, curve)
 
 
-def _sample(batches: Iterable[pa.RecordBatch], paths: Sequence[tuple[str, ...]]) -> list[pa.Array]:
-    """Return values of some rows: those with the least of random numbers, which are always the same ones."""
-    random = np.random.default_rng(0)
-    ranks, most = np.empty(0), 1.0
-    columns: list[list[pa.Array]] = [[] for _ in paths]
-    for batch in batches:
-        drawn = random.random(batch.num_rows)
-        (chosen,) = np.nonzero(drawn < most)
-        if not len(chosen):
-            continue
-        ranks = np.concatenate([ranks, drawn[chosen]])
-        places = integers(chosen)
-        for column, path in zip(columns, paths, strict=True):
-            column.append(_shortened(_column(batch, path).take(places)))
-        if len(ranks) > 2 * _SAMPLED_ROWS:
-            kept = np.sort(np.argpartition(ranks, _SAMPLED_ROWS)[:_SAMPLED_ROWS])
-            ranks, places = ranks[kept], integers(kept)
-            most = float(ranks.max())
-            columns = [[pa.concat_arrays(column).take(places)] for column in columns]
-    return [pa.concat_arrays(column) for column in columns] if len(ranks) else [pa.nulls(0)] * len(paths)
+@dataclass(frozen=True)
+class RowSample:
+    """Values of rows chosen at random: those rows whose random numbers are the least.
+
+    Args:
+        numbers: the random number of each chosen row.
+        most: every row with a number up to this one is chosen.
+        columns: the values of the chosen rows; texts are cut after `_LONGEST` bytes.
+        num_rows: the number of all rows.
+    """
+
+    numbers: np.ndarray
+    most: float
+    columns: tuple[pa.Array, ...]
+    num_rows: int
+
+    @classmethod
+    def of(
+        cls,
+        batches: Iterable[pa.RecordBatch],
+        paths: Sequence[tuple[str, ...]],
+        rows: int = SAMPLED_ROWS,
+        seed: int = 0,
+    ) -> Self:
+        """Choose up to twice as many rows, always the same ones for the same batches and seed."""
+        random = np.random.default_rng(seed)
+        numbers, most, num_rows = np.empty(0), 1.0, 0
+        columns: list[list[pa.Array]] = [[] for _ in paths]
+        for batch in batches:
+            num_rows += batch.num_rows
+            drawn = random.random(batch.num_rows)
+            (chosen,) = np.nonzero(drawn < most)
+            if not len(chosen):
+                continue
+            numbers = np.concatenate([numbers, drawn[chosen]])
+            places = integers(chosen)
+            for column, path in zip(columns, paths, strict=True):
+                column.append(_shortened(_column(batch, path).take(places)))
+            if len(numbers) > 2 * rows:
+                kept = np.sort(np.argpartition(numbers, rows)[:rows])
+                numbers, places = numbers[kept], integers(kept)
+                most = float(numbers.max())
+                columns = [[pa.concat_arrays(column).take(places)] for column in columns]
+        return cls(numbers, most, _joined(columns), num_rows)
+
+    @classmethod
+    def joined(cls, samples: Sequence[Self]) -> Self:
+        """Return the sample of all rows, given samples of parts of them with seeds of their own."""
+        most = min(sample.most for sample in samples)
+        kept = [np.flatnonzero(sample.numbers <= most) for sample in samples]
+        columns = [
+            [sample.columns[place].take(integers(rows)) for sample, rows in zip(samples, kept, strict=True)]
+            for place in range(len(samples[0].columns))
+        ]
+        numbers = [sample.numbers[rows] for sample, rows in zip(samples, kept, strict=True)]
+        num_rows = sum(sample.num_rows for sample in samples)
+        return cls(np.concatenate(numbers), most, _joined(columns), num_rows)
+
+    def keys(self, paths: Sequence[tuple[str, ...]], curve: Curve) -> CurveKeys:
+        """Return what gives rows their keys: the ranges of each column have as many rows of the sample."""
+        return CurveKeys(tuple(paths), tuple(map(_bounds, self.columns)), curve)
+
+
+def _joined(columns: Iterable[Sequence[pa.Array]]) -> tuple[pa.Array, ...]:
+    """Return each column in one piece; pieces without a row may lack its type."""
+    known = ([piece for piece in column if len(piece)] for column in columns)
+    return tuple(pa.concat_arrays(column) if column else pa.nulls(0) for column in known)
 
 
 def _column(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array:

@@ -7,6 +7,7 @@ deletion vectors are deleted in the new files too, if rows kept their order: see
 
 import contextlib
 import functools
+import itertools
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed
 from deltaarrow.operations.mark_or_rewrite import hidden_columns_of
 from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.optimize.divided_sort import in_pieces
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBin
@@ -184,11 +186,26 @@ class Rewriting:
         they go when the transaction is given up.
         """
         tasks = list(self.tasks)
-        calls = [functools.partial(task.run, self.clock) for task in tasks]
         limits = TaskLimits(self._threads, "deltaarrow-optimize")
-        with contextlib.closing(executor_in_use().run(calls, limits, self._stage)) as results:
-            for place, rewritten in results:
-                yield tasks[place].bin, rewritten
+        with in_pieces(tasks, limits) as pieces:
+            numbers = [number for number, each in enumerate(pieces) for _ in each]
+            calls = [functools.partial(piece.run, self.clock) for each in pieces for piece in each]
+            done: dict[int, dict[int, RewrittenBin]] = {number: {} for number in range(len(tasks))}
+            with contextlib.closing(executor_in_use().run(calls, limits, self._stage)) as results:
+                try:
+                    for number, each in enumerate(pieces):
+                        if not each:
+                            yield tasks[number].bin, _joined(tasks[number].bin, done.pop(number))
+                    for place, rewritten in results:
+                        number = numbers[place]
+                        done[number][place] = rewritten
+                        if len(done[number]) == len(pieces[number]):
+                            of_bin = tasks[number].bin
+                            yield of_bin, _joined(of_bin, done.pop(number))
+                except BaseException:
+                    for rewritten in itertools.chain.from_iterable(each.values() for each in done.values()):
+                        self._stage(rewritten)
+                    raise
 
     def _stage(self, rewritten: RewrittenBin) -> None:
         files, added = self.plan.scan.files.take(integers(rewritten.places)), rewritten.added
@@ -231,3 +248,12 @@ class Rewriting:
             vectors_removed=self._vectors(self._committed),
             keeps_order=self.sorting is None,
         )
+
+
+def _joined(of_bin: Bin, pieces: Mapping[int, RewrittenBin]) -> RewrittenBin:
+    """Return a bin that was rewritten in one piece, or in several that share its old files."""
+    ordered = [pieces[place] for place in sorted(pieces)]
+    if len(ordered) == 1 and ordered[0].places:
+        return ordered[0]
+    added = itertools.chain.from_iterable(each.added for each in ordered)
+    return RewrittenBin(tuple(added), of_bin.places, None)

@@ -22,7 +22,7 @@ from deltaarrow.scan import BatchReader, FileTask, TableLayout, columns_of_few_t
 from deltaarrow.storage import decode_path
 from deltaarrow.write import WritePlan, write_files
 
-__all__ = ["SortTask", "Sorting", "live_size"]
+__all__ = ["SortTask", "SortedFiles", "Sorting", "encoded_columns", "live_size"]
 
 
 def live_size(task: FileTask) -> float:
@@ -51,6 +51,11 @@ class Sorting:
     new_tags: Callable[[], Mapping[str, str]]
     provider: str | None = None
     limits: SortLimits = field(default_factory=SortLimits)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, or of those that they are fields of."""
+        return tuple(dict.fromkeys(path[0] for path in self.paths))
 
     def shared_by(self, bins: int) -> "Sorting":
         """Return the same for each of so many bins that are sorted at once."""
@@ -84,39 +89,64 @@ class SortTask:
 
         Raises what reading and writing raise, and `MemoryLimitError`; then no file is left behind.
         """
-        columns = tuple(dict.fromkeys(path[0] for path in self.sorting.paths))
-        sample = BatchReader(self.layout, columns).read(self.tasks)
+        sample = BatchReader(self.layout, self.sorting.columns).read(self.tasks)
         keys = sampled_keys(sample, self.sorting.paths, self.sorting.curve)
+        encoded = encoded_columns(self.layout, self.tasks[0], self.sorting)
+        plan = replace(self.write_plan, encoded_columns=encoded)
         with RowSorter(self.sorting.limits, self.threads) as sorter:
-            hidden, encoded = self.write_plan.hidden_columns, self._columns_of_few_texts()
-            for batch in live_rows(self.layout, hidden, self.tasks, encoded=encoded):
+            for batch in live_rows(self.layout, plan.hidden_columns, self.tasks, encoded=encoded):
                 sorter.add(batch, keys.of(batch))
-            files = sorter.parts(self._num_files, self.threads)
-            plan = replace(self.write_plan, encoded_columns=encoded)
-            added = self._written(sorter, files, plan, clock)
+            added = SortedFiles(plan, self.sorting, self.threads, clock).write(sorter, self.num_files)
         return RewrittenBin(tuple(added), self.bin.places, None)
 
-    def _columns_of_few_texts(self) -> frozenset[str]:
-        """The text columns that are sorted and written as dictionary arrays; none of the curve's."""
-        found = columns_of_few_texts(self.layout, self.tasks[0])
-        return found - {path[0] for path in self.sorting.paths}
+    @property
+    def live_size(self) -> float:
+        """The bytes of the files, without those of deleted rows."""
+        return sum(map(live_size, self.tasks))
 
     @property
-    def _num_files(self) -> int:
-        return max(1, round(sum(map(live_size, self.tasks)) / self.sorting.target_size))
+    def num_files(self) -> int:
+        """How many new files there are to be."""
+        return max(1, round(self.live_size / self.sorting.target_size))
 
-    def _written(
-        self, sorter: RowSorter, files: Sequence[Sequence[Part]], plan: WritePlan, clock: Clock
-    ) -> list[AddFile]:
+
+def encoded_columns(layout: TableLayout, file: FileTask, sorting: Sorting) -> frozenset[str]:
+    """Return the text columns that are sorted and written as dictionary arrays; none of the curve's.
+
+    One file tells for all that are sorted together.
+    """
+    return columns_of_few_texts(layout, file) - set(sorting.columns)
+
+
+@dataclass(frozen=True)
+class SortedFiles:
+    """Writes sorted rows to new files.
+
+    Args:
+        write_plan: how a file is written.
+        sorting: how rows are laid out.
+        threads: how many files are written at once.
+        clock: gives the modification time of files.
+    """
+
+    write_plan: WritePlan
+    sorting: Sorting
+    threads: int
+    clock: Clock
+
+    def write(self, sorter: RowSorter, files: int) -> list[AddFile]:
+        """Write all rows of a sorter to about so many files; after an error no file is left behind."""
+        parts = sorter.parts(files, self.threads)
+        plan = self.write_plan
         plan = replace(plan, file_tags={**(plan.file_tags or {}), **self.sorting.new_tags()})
 
         def write(parts: Sequence[Part]) -> list[AddFile]:
             rows = itertools.chain.from_iterable(map(sorter.read, parts))
-            added = write_files(plan, rows, clock=clock, threads=1)
+            added = write_files(plan, rows, clock=self.clock, threads=1)
             return [replace(each, clustering_provider=self.sorting.provider) for each in added]
 
         with ThreadPoolExecutor(self.threads, thread_name_prefix="deltaarrow-sort") as pool:
-            running = [pool.submit(write, parts) for parts in files]
+            running = [pool.submit(write, each) for each in parts]
             try:
                 return [file for future in running for file in future.result()]
             except BaseException:
@@ -128,4 +158,4 @@ class SortTask:
         for file in files:
             # The error that ended the task is the one to tell.
             with suppress(Exception):
-                self.layout.store.delete(decode_path(file.path))
+                self.write_plan.store.delete(decode_path(file.path))
