@@ -125,7 +125,7 @@ class RunTask:
         plan = self.write_plan
         batches = live_rows(self.layout, plan.hidden_columns, self.tasks, encoded=plan.encoded_columns)
         rows = ((batch, self.keys.of(batch)) for batch in batches)
-        return write_run(plan.store, rows, self.edges, self.sorting.limits.memory // 4)
+        return write_run(plan.store, rows, self.edges, self.sorting.limits.memory // 8)
 
 
 @dataclass(frozen=True)

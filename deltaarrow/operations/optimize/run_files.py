@@ -12,6 +12,7 @@ import itertools
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +29,7 @@ _READ_AHEAD = 2
 """So many pieces are read while another one is worked on."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Rows of one range, at a place in a file."""
 
     name: str

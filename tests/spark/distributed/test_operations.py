@@ -10,6 +10,7 @@ import pytest
 import deltaarrow as da
 import deltaarrow.spark
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
+from deltaarrow.runtime.executors import using
 from deltaarrow.spark.executor import SparkExecutor
 from deltaarrow.spark.tables import DeltaTable
 from deltaarrow.spark.tables.statement_session import EXECUTORS
@@ -91,6 +92,28 @@ def test_the_folders_of_a_vacuum_are_listed_on_executors(spark, tmp_path, monkey
     ]
     assert metrics[0] == metrics[1]
     assert_same_rows(judged(spark, there), da.DeltaTable(here).to_pyarrow_table())
+
+
+class SmallParts(SparkExecutor):
+    """Gives a task two files, however small they are."""
+
+    def parts(self, sizes):
+        places = range(len(sizes))
+        return [list(places[first : first + 2]) for first in places[::2]]
+
+
+def test_a_divided_z_order_has_the_rows_and_ids_of_one_node(spark, tmp_path):
+    twins = Twins(tmp_path, EVERYTHING, files=4)
+    for path in (twins.here, twins.there):
+        da.DeltaTable(path).delete("id % 10 = 3")
+    said = twins.run(
+        using(SmallParts(spark)), lambda table: table.optimize.z_order(["n", "id"], target_size=1500)
+    )
+    assert min(each["numFilesAdded"] for each in said) > 2
+    assert da.DeltaTable(twins.there).version() == da.DeltaTable(twins.here).version()
+    assert_same_rows(tracked(twins.there), tracked(twins.here))
+    assert_same_rows(judged(spark, twins.there), da.DeltaTable(twins.here).to_pyarrow_table())
+    assert [*twins.there.glob("*.arrow")] == []
 
 
 NEWS = pa.table({"id": [7, 8, 250, 5000, 5001], "n": [70, 80, 25, 50, 51], "p": ["p1", "p0", "x", "y", "y"]})
