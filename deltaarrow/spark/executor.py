@@ -54,7 +54,8 @@ def on_executors(spark: "SparkSession") -> AbstractContextManager[None]:
     runs in this process, such as `write_deltalake`, which reads its data here. Without a ``with`` block, all
     operations run in this process.
 
-    Arguments such as ``max_concurrent_tasks`` count threads of this process, and have no meaning for Spark.
+    Arguments such as ``max_concurrent_tasks`` count threads of this process, and have no meaning for Spark. A
+    limit of memory or of temporary files holds for each task.
     With ``min_commit_interval`` there is one commit all the same, because results come back together.
 
     Args:

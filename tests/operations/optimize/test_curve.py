@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from deltaarrow.columnar.row_sorter import RowSorter, SortLimits
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.operations.optimize.curve import bits_of, hilbert, z_order
-from deltaarrow.operations.optimize.ranges import sampled_keys
+from deltaarrow.operations.optimize.ranges import RowSample, sampled_keys
 
 GRIDS = [(1, 10), (2, 1), (2, 6), (3, 4), (4, 3), (5, 2), (7, 1), (9, 1), (12, 1)]
 
@@ -128,6 +128,24 @@ def test_ranges_have_about_as_many_rows(rows):
     assert abs((found < 512).mean() - 0.5) < 0.02
     again = sampled_keys(batches, [("x",)], z_order)
     assert np.array_equal(found, np.concatenate([again.of(batch) for batch in batches]))
+
+
+def test_samples_of_parts_are_a_sample_of_all_rows():
+    """A part with far more rows than others has as many more in the sample; one without rows has none."""
+    sizes = [40_000, 0, 2000, 10]
+    parts = [pa.record_batch({"x": np.full(size, place)}) for place, size in enumerate(sizes)]
+    samples = [
+        RowSample.of([part] if part.num_rows else [], [("x",)], 500, seed) for seed, part in enumerate(parts)
+    ]
+    joined = RowSample.joined(samples)
+    assert joined.num_rows == sum(sizes)
+    assert (joined.numbers <= joined.most).all()
+    assert 500 <= len(joined.numbers) == len(joined.columns[0]) <= 1200
+    found = np.bincount(joined.columns[0].to_numpy(), minlength=4)
+    share = len(joined.numbers) / sum(sizes)
+    assert found.tolist() == pytest.approx([size * share for size in sizes], abs=25)
+    whole = RowSample.joined([RowSample.of(parts[3:], [("x",)])])
+    assert (whole.most, len(whole.numbers)) == (1.0, 10)
 
 
 def sorted_rows(batches, limits, files, readers=2, threads=0):

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-import deltaarrow.spark
+from deltaarrow.runtime.executors import using
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
+from deltaarrow.spark.executor import SparkExecutor
 from deltaarrow.spark_sql import parse_condition
 from tests.support.distributed import EVERYTHING, Twins, tracked
 from tests.support.leftovers import files_of_version, files_on_disk
@@ -19,6 +20,7 @@ from tests.support.spark_process import SparkProcess, StandaloneCluster
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 FILES, ROWS = 48, 12_000
+CONFIGURATION = {name: value for name, value in EVERYTHING.items() if "constraints" not in name}
 
 
 def rows(number):
@@ -46,10 +48,20 @@ def opened(table):
     return sum(table.snapshot.files(predicate).num_rows for predicate in predicates)
 
 
+class Counting(SparkExecutor):
+    """Counts its jobs."""
+
+    jobs = 0
+
+    def run(self, tasks, limits, discard=lambda result: None):
+        self.jobs += 1
+        yield from super().run(tasks, limits, discard)
+
+
 @pytest.mark.parametrize("layout", [{}, {"partition_by": "p"}, {"cluster_by": ["x", "day"]}])
 def test_files_are_as_narrow_as_on_one_node(spark, tmp_path, layout):
     for number in range(FILES):
-        given = {"configuration": EVERYTHING, **layout} if not number else {}
+        given = {"configuration": CONFIGURATION, **layout} if not number else {}
         da.write_deltalake(tmp_path / "here", rows(number), mode="append", **given)
     da.DeltaTable(tmp_path / "here").delete("id % 9 = 4")
     shutil.copytree(tmp_path / "here", tmp_path / "there")
@@ -62,8 +74,9 @@ def test_files_are_as_narrow_as_on_one_node(spark, tmp_path, layout):
         return table.optimize.z_order(["x", "day"], target_size=target)
 
     lay_out(here)
-    with deltaarrow.spark.on_executors(spark):
+    with using(executor := Counting(spark)):
         lay_out(there)
+    assert executor.jobs == 3
     assert there.version() == here.version()
     assert there.snapshot.files().num_rows == pytest.approx(here.snapshot.files().num_rows, abs=3)
     assert opened(there) <= opened(here) * 1.05
