@@ -42,7 +42,7 @@ from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use
 from deltaarrow.scan import BatchReader, FileTask, TableLayout, credible_row_count
 from deltaarrow.write import WritePlan
 
-__all__ = ["DivisionRules", "in_pieces"]
+__all__ = ["DivisionRules", "RangeTask", "RunTask", "SampleTask", "in_pieces"]
 
 _Result = TypeVar("_Result")
 
