@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 import numpy as np
+import orjson
 
 from deltaarrow.columnar.row_sorter import RowSorter, file_edge
 from deltaarrow.errors import DeltaError
@@ -39,7 +40,7 @@ from deltaarrow.operations.optimize.run_files import Piece, RunFile, read_pieces
 from deltaarrow.operations.optimize.sort_task import SortedFiles, Sorting, SortTask, encoded_columns
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use
-from deltaarrow.scan import BatchReader, FileTask, TableLayout, credible_row_count
+from deltaarrow.scan import BatchReader, FileTask, TableLayout
 from deltaarrow.write import WritePlan
 
 __all__ = ["DivisionRules", "RangeTask", "RunTask", "SampleTask", "in_pieces"]
@@ -54,6 +55,8 @@ class DivisionRules:
     Args:
         shares: a bin is divided if it has more than the bytes of all bins divided by so many tasks for each
             that runs at once. One task for such a bin would keep the others waiting.
+        least_tasks: a bin whose files are read by fewer tasks is not divided: reading, writing and starting
+            tasks once more would take longer.
         largest_span: the row groups of a file with more bytes are divided among tasks.
         sampled_rows: the sample of a bin has so many rows to twice as many,
         sampled_rows_of_file: or so many for each new file, if these are more.
@@ -61,6 +64,7 @@ class DivisionRules:
     """
 
     shares: int = 2
+    least_tasks: int = 4
     largest_span: int = 128 << 20
     sampled_rows: int = SAMPLED_ROWS
     sampled_rows_of_file: int = 200
@@ -156,7 +160,7 @@ class RangeTask:
             for batch, keys in read_pieces(self.write_plan.store, self.pieces):
                 sorter.add(batch, keys)
             added = SortedFiles(self.write_plan, self.sorting, self.threads, clock).write(sorter, self.files)
-        written = sum(credible_row_count(each.stats) or 0 for each in added)
+        written = sum(orjson.loads(each.stats or "{}")["numRecords"] for each in added)
         if written != wanted:
             raise AssertionError(f"{written} of {wanted} rows of a range were written")
         return RewrittenBin(tuple(added), (), None)
@@ -211,7 +215,7 @@ def _divided(
     for place, task in enumerate(tasks):
         if isinstance(task, SortTask) and task.bin.size > least and task.num_files > 1:
             sort = _DividedSort.of(task, executor, rules)
-            if len(sort.shares) > 1 and len(sort.first_files) > 1:
+            if len(sort.shares) >= rules.least_tasks and len(sort.first_files) > 1:
                 yield place, sort
 
 

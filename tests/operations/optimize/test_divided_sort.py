@@ -123,7 +123,9 @@ def test_attempts_that_run_twice_neither_lose_nor_double_rows(tmp_path):
 def test_rows_of_every_kind_come_back_as_they_were(tmp_path, memory):
     """Variants, decimals and times, in a table with nearly all features, whatever the memory."""
     table = changed_table(tmp_path, {"delta.enableDeletionVectors": "true"})
-    da.write_deltalake(table, table.to_pyarrow_table(columns=["id", "variant", "day", "at"]), mode="append")
+    for _ in range(3):
+        rows = table.to_pyarrow_table(columns=["id", "variant", "day", "at"]).slice(0, 40)
+        da.write_deltalake(table, rows, mode="append")
     table = da.DeltaTable(tmp_path)
     before, bins = everything(table), 3
     assert table.optimize.z_order(["id"], target_size=3000, dry_run=True).num_partitions == bins
@@ -161,7 +163,7 @@ def test_equal_values_and_values_that_are_none(tmp_path, name):
 
 
 def test_only_a_partition_that_would_keep_others_waiting_is_divided(tmp_path):
-    for number in range(6):
+    for number in range(8):
         part = rows(number, 1000).append_column("p", pa.array([number % 2] * 1000))
         small = rows(number, 10).append_column("p", pa.array([2 + number] * 10))
         # The even numbers are one large partition.
@@ -174,18 +176,19 @@ def test_only_a_partition_that_would_keep_others_waiting_is_divided(tmp_path):
         metrics = table.optimize.z_order(
             ["x"], target_size=size_for(table, 30), progress=lambda *each: told.append(each)
         )
-    assert metrics["partitionsOptimized"] == metrics["numBatches"] == len(told) == 8
+    assert metrics["partitionsOptimized"] == metrics["numBatches"] == len(told) == 10
     assert told[-1][0] == told[-1][1]
-    # Three files of the large partition twice, and then its new files and the other partitions.
-    large = [
-        file for file in table.snapshot.files().to_pylist() if dict(file["partition_values"])["p"] == "0"
-    ]
-    assert executor.runs == 3 + 3 + len(large) + 7
+    # Four files of the large partition twice, and then its new files and the other partitions.
+    large = table.get_add_actions(flatten=True).column("partition.p").to_pylist().count(0)
+    assert executor.runs == 4 + 4 + large + 9
     assert_same_rows(table.to_pyarrow_table(), before)
 
 
-def test_one_new_file_is_one_task(tmp_path):
+def test_one_new_file_and_a_bin_that_few_tasks_read_are_not_divided(tmp_path):
     _, there = made(tmp_path, files=4, size=100)
+    with using(executor := OnceExecutor(2)):
+        there.optimize.z_order(["y"], target_size=size_for(there, 4))
+    assert executor.runs == 1
     with using(executor := OnceExecutor(1)):
         there.optimize.z_order(["x"])
     assert executor.runs == 1

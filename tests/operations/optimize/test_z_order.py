@@ -19,9 +19,11 @@ from deltaarrow.errors import (
     SchemaMismatchError,
 )
 from deltaarrow.operations.optimize import Rewriting, RewritingOptions, Selection, SortLimits, ZOrder
+from deltaarrow.runtime.executors import using
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from deltaarrow.spark_sql import parse_condition
 from deltaarrow.write import write_files
+from tests.support.distributed import OnceExecutor
 from tests.support.examples import examples
 from tests.support.many_features import changed_table
 from tests.support.rows import assert_same_rows
@@ -285,7 +287,17 @@ def test_a_failure_leaves_no_file(tmp_path, monkeypatch):
 EXAMPLES = given(
     st.lists(
         st.sampled_from(
-            ["append", "delete", "update", "z_order", "other columns", "compact", "purge", "spill"]
+            [
+                "append",
+                "delete",
+                "update",
+                "z_order",
+                "divided",
+                "other columns",
+                "compact",
+                "purge",
+                "spill",
+            ]
         ),
         min_size=3,
         max_size=8,
@@ -325,6 +337,9 @@ def check_history(steps):
                     table.update({"x": "x + 1"}, predicate=f"n % 7 = {number % 7}")
                 case "z_order":
                     optimizer.z_order(["x", "y"], target_size=600)
+                case "divided":
+                    with using(OnceExecutor(1)):
+                        optimizer.z_order(["y", "x"], target_size=600)
                 case "other columns":
                     optimizer.z_order(["y", "n"])
                 case "spill":

@@ -100,7 +100,7 @@ class Divided(SparkExecutor):
 
     def parts(self, sizes):
         places = range(len(sizes))
-        return [list(places[first : first + 3]) for first in places[::3]]
+        return [list(places[first : first + 2]) for first in places[::2]]
 
     def run(self, tasks, limits, discard=lambda result: None):
         name = f"job {self.jobs}"

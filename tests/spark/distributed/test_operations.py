@@ -95,11 +95,10 @@ def test_the_folders_of_a_vacuum_are_listed_on_executors(spark, tmp_path, monkey
 
 
 class SmallParts(SparkExecutor):
-    """Gives a task two files, however small they are."""
+    """Gives a task one file, however small it is."""
 
     def parts(self, sizes):
-        places = range(len(sizes))
-        return [list(places[first : first + 2]) for first in places[::2]]
+        return [[place] for place in range(len(sizes))]
 
 
 def test_a_divided_z_order_has_the_rows_and_ids_of_one_node(spark, tmp_path):
