@@ -6,7 +6,7 @@ mark the entry of a Delta table by another parameter. Entries written here have 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Never, Protocol
 
 from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.errors import DeltaError
@@ -120,13 +120,20 @@ class HiveDatabase(WithoutViews):
         return TableLocation(found.uri, self._server.storage_options or None, is_managed=is_own)
 
     def place_for(self, name: str) -> TableLocation:
-        """Return the location of a new table, below that of the database."""
+        """Return the location of a new table, below that of the database.
+
+        If the database has none, `TableLocation.open` raises `ValueError`.
+        """
+        options = self._server.storage_options or None
         if not self._place:
-            raise ValueError(
-                f"the database {self._name} has no location in {self.title}: give one to the"
-                " table or to the database"
-            )
-        return TableLocation(self._own(name), self._server.storage_options or None, is_managed=True)
+            return TableLocation(f"{self._name}.{name}", options, is_managed=True, opener=self._open_nowhere)
+        return TableLocation(self._own(name), options, is_managed=True)
+
+    def _open_nowhere(self) -> Never:
+        raise ValueError(
+            f"the database {self._name} has no location in {self.title}: give one to the"
+            " table or to the database"
+        )
 
     def tables(self) -> list[str]:
         """Return the names of all Delta tables, in order."""

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from deltaarrow.catalogs.sharing_profile import SharingProfile
-from deltaarrow.catalogs.web_requests import ATTEMPTS, TRANSIENT, one_line, opener, wait_seconds
+from deltaarrow.catalogs.web_requests import TRANSIENT, one_line, opener
 from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError
 from deltaarrow.features import FEATURES, FeatureKind, Support
+from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
 
 __all__ = ["CAPABILITIES", "SharingAnswer", "SharingClient"]
 

@@ -7,8 +7,9 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
-from deltaarrow.catalogs.web_requests import ATTEMPTS, TRANSIENT, wait_seconds
+from deltaarrow.catalogs.web_requests import TRANSIENT
 from deltaarrow.errors import StorageError
+from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
 
 __all__ = ["download"]
 

@@ -10,16 +10,9 @@ import urllib.request
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from deltaarrow.catalogs.web_requests import (
-    ATTEMPTS,
-    TRANSIENT,
-    checked_server,
-    checked_token,
-    one_line,
-    opener,
-    wait_seconds,
-)
+from deltaarrow.catalogs.web_requests import TRANSIENT, checked_server, checked_token, one_line, opener
 from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, VersionExistsError
+from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
 
 __all__ = ["TOKEN_VARIABLE", "Answer", "UnityClient"]
 

@@ -1,6 +1,5 @@
-"""HTTP for the clients of catalogs: requests without redirections, waits, and checks of texts."""
+"""HTTP for the clients of catalogs: requests without redirections, and checks of texts."""
 
-import random
 import re
 import urllib.parse
 import urllib.request
@@ -10,22 +9,17 @@ from typing import Any, TypeGuard
 from deltaarrow.display.redaction import redacted
 
 __all__ = [
-    "ATTEMPTS",
     "TRANSIENT",
     "checked_server",
     "checked_token",
     "is_whole",
     "one_line",
     "opener",
-    "wait_seconds",
 ]
 
-ATTEMPTS = 5
-"""How often a question is asked."""
 TRANSIENT = (0, 429, 502, 503, 504)
 """The statuses after which a question is asked again; 0 is a lost answer."""
 
-_LONGEST_WAIT_S = 10.0
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
 _LONGEST_MESSAGE = 300
@@ -58,20 +52,6 @@ def checked_token(token: object) -> str:
     if not isinstance(token, str) or _TOKEN.fullmatch(token) is None:
         raise ValueError("the token of the catalog must consist of printable ASCII characters without blanks")
     return token
-
-
-def wait_seconds(attempt: int, after: str | None, retry_delay: float) -> float:
-    """Return the seconds before the next attempt.
-
-    Args:
-        attempt: the number of the last one, from 0.
-        after: the server's ``Retry-After``, which is used if it is a number of seconds.
-        retry_delay: seconds before the second attempt; each further wait is twice as long.
-    """
-    if after is not None and after.isascii() and after.isdecimal():
-        return min(float(after), _LONGEST_WAIT_S)
-    delay: float = min(retry_delay * 2**attempt, _LONGEST_WAIT_S)
-    return delay * random.uniform(0.5, 1.0)
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:

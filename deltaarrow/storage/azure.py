@@ -12,6 +12,7 @@ import contextlib
 import errno
 import functools
 import os
+import time
 import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
+from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.azure_options import AzureSettings, azure_settings
 from deltaarrow.storage.service import (
     PartsOutput,
@@ -60,6 +62,8 @@ _ABSENT_CODE = 404
 _DELETED_CODES = (200, 202, _ABSENT_CODE)
 _BEYOND_END = 416
 _REFUSED = 400
+_TOO_MANY = 429
+_RETRY_DELAY_S = 1.0
 
 
 class AzureService(Service):
@@ -187,10 +191,9 @@ def _path_of(location: str) -> str:
 def _run(filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any, **options: Any) -> Any:
     """What a coroutine returns, on the loop of the file system, with Azure's answers as Python's errors."""
     from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
-    from fsspec.asyn import sync
 
     try:
-        return sync(filesystem.loop, function, *arguments, **options)
+        return _run_again(filesystem, function, *arguments, **options)
     except ResourceNotFoundError as error:
         lacks_container = str(getattr(error, "error_code", "")).endswith("ContainerNotFound")
         what = "the container does not exist" if lacks_container else os.strerror(errno.ENOENT)
@@ -199,6 +202,27 @@ def _run(filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any
         if str(getattr(error, "error_code", "")).rpartition(".")[2] in _EXISTS:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
         raise
+
+
+def _run_again(
+    filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any, **options: Any
+) -> Any:
+    """What a coroutine returns, which runs again if the server has too many requests.
+
+    Microsoft's client repeats requests after other failures that may pass.
+    """
+    from azure.core.exceptions import HttpResponseError
+    from fsspec.asyn import sync
+
+    for attempt in range(filesystem.retries):
+        try:
+            return sync(filesystem.loop, function, *arguments, **options)
+        except HttpResponseError as error:
+            if error.status_code != _TOO_MANY:
+                raise
+            after = error.response.headers.get("Retry-After") if error.response is not None else None
+        time.sleep(wait_seconds(attempt, after, _RETRY_DELAY_S))
+    return sync(filesystem.loop, function, *arguments, **options)
 
 
 _EXISTS = ("BlobAlreadyExists", "BLOB_ALREADY_EXISTS", "ConditionNotMet", "CONDITION_NOT_MET")
@@ -340,6 +364,7 @@ def _filesystem_class() -> Any:
 
         def __init__(self, *, settings: AzureSettings, **options: Any) -> None:
             self._settings = settings
+            self.retries = settings.retries
             # With a credential of any kind adlfs makes none of its own.
             super().__init__(account_name=settings.account, credential=_Elsewhere(), **options)
 

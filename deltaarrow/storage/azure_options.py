@@ -126,6 +126,9 @@ _REFUSED = {
     "randomize_addresses": "the client takes the addresses in the order of the resolver",
 }
 
+_RETRIES = {"initial_backoff": 0, "increment_base": 2, "random_jitter_range": 1, "retry_total": 5}
+"""Waits of about 2, 4, 8, 16 and 32 seconds. Microsoft's client waits 18 seconds before its first retry."""
+
 _OF_ADLFS = ("connection_string", "credential", "anon", "account_host")
 
 AZURE_OPTIONS = OptionTable(
@@ -151,12 +154,17 @@ class AzureSettings:
     options: tuple[tuple[str, Any], ...] = field(repr=False)
     """Credentials and options of the HTTP client; they hold secrets."""
 
+    @property
+    def retries(self) -> int:
+        """How often a failed request is repeated."""
+        return int({**_RETRIES, **dict(dict(self.options).get("client", ()))}["retry_total"])
+
     def client(self) -> Any:
         """Return Microsoft's client, whose methods are coroutines."""
         from azure.storage.blob.aio import BlobServiceClient
 
         options = dict(self.options)
-        client = dict(options.pop("client", ()))
+        client = {**_RETRIES, **dict(options.pop("client", ()))}
         if "proxies" in client:
             client["proxies"] = dict(client["proxies"])
         return BlobServiceClient(self.url, credential=_credential(self.account, options), **client)

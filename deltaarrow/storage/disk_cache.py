@@ -149,7 +149,7 @@ class _CachedService:
         key = self._key(path)
         known, tail = self._cache.get(key, _INFO), self._cache.get(key, _TAIL)
         if known is not None and tail is not None:
-            return json.loads(known), tail
+            return {**json.loads(known), "name": path}, tail
         info, tail = self._service.info_and_tail(filesystem, path)
         if info["type"] == "file":
             self._keep_info(key, info)
@@ -190,7 +190,8 @@ class _CachedService:
 
     def _keep_info(self, key: str, info: Mapping[str, Any]) -> bytes:
         milliseconds = modified_ms(info)
-        known = {"name": info["name"], "type": info["type"], "size": info["size"]}
+        # Not the name: the address of a file on a web server may hold a password or a token.
+        known = {"type": info["type"], "size": info["size"]}
         if milliseconds is not None:
             known["mtime"] = milliseconds / 1000
         data = json.dumps(known).encode()

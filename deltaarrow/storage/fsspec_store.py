@@ -194,6 +194,12 @@ class FsspecStore:
         except NotADirectoryError as error:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
         except Exception as error:
+            if isinstance(error, FileNotFoundError) and not _is_of_transport(error):
+                said = self._without_secrets(str(error))
+                if said != str(error):
+                    # Without its cause, which a traceback would show.
+                    raise FileNotFoundError(errno.ENOENT, said) from None
+                raise
             if not _is_of_transport(error):
                 if is_put or not is_failure(error):
                     raise
@@ -451,11 +457,17 @@ def _is_of_transport(error: BaseException) -> bool:
     every error class that such a library defines itself counts as a connection error.
     """
     if isinstance(error, FileNotFoundError):
-        # fsspec's HTTP raises this for every file of a server that it cannot connect to.
-        return isinstance(error.__cause__, OSError) and _is_of_transport(error.__cause__)
+        # fsspec's HTTP raises this for every file of which a server does not tell, whatever the reason is.
+        cause = error.__cause__
+        if type(cause).__module__.startswith("aiohttp."):
+            return getattr(cause, "status", None) != _NOT_FOUND
+        return isinstance(cause, OSError) and _is_of_transport(cause)
     if isinstance(error, ConnectionError | TimeoutError):
         return True
     return not isinstance(error, DeltaError | PermissionError) and type(error).__module__ != "builtins"
+
+
+_NOT_FOUND = 404
 
 
 def _add_file(listing: FolderListing, entry: FileEntry) -> None:

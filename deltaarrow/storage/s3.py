@@ -1,11 +1,13 @@
 """S3: listings that begin at a name, and remedies for S3's refusals."""
 
 import errno
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.optional import require
+from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.lock_settings import lock_settings
 from deltaarrow.storage.s3_options import s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
@@ -32,6 +34,8 @@ _REMEDIES = {
 }
 """A part of what S3 or its client says, in lower case -> what to do."""
 
+
+_RETRY_DELAY_S = 0.1
 
 _NO_LOCK = (
     "a catalog lends its credentials, which are not for the lock in DynamoDB that the options or the variable"
@@ -92,8 +96,13 @@ class S3Service(Service):
 
         s3fs would first ask for the size, to read a large object by many parallel requests.
         """
-        data: bytes = filesystem.cat_file(path, max_concurrency=1)
-        return data
+        return _whole(filesystem, lambda: filesystem.cat_file(path, max_concurrency=1))
+
+    def read_range(
+        self, filesystem: "fsspec.AbstractFileSystem", path: str, offset: int, length: int
+    ) -> bytes:
+        """Return `length` bytes from `offset`, fewer at the end of the object."""
+        return _whole(filesystem, lambda: super(S3Service, self).read_range(filesystem, path, offset, length))
 
     def is_beyond_end(self, error: BaseException) -> bool:
         """Whether the server refuses the range."""
@@ -118,6 +127,25 @@ class S3Service(Service):
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
         return remedy_of(_REMEDIES, said)
+
+
+def _whole(filesystem: "fsspec.AbstractFileSystem", read: Callable[[], bytes]) -> bytes:
+    """The bytes of an answer, which is asked for again if it breaks off.
+
+    botocore repeats requests that have no answer, and s3fs those whose answer breaks off; where `max_retries`
+    keeps s3fs from that, it is done here as often.
+    """
+    from aiohttp import ClientPayloadError
+
+    limits = filesystem.config_kwargs.get("retries", {}) if filesystem.retries == 1 else {}
+    # botocore writes the number of all attempts over that of repetitions.
+    repetitions = limits.get("max_attempts", limits.get("total_max_attempts", 1) - 1)
+    for attempt in range(repetitions):
+        try:
+            return read()
+        except ClientPayloadError:
+            time.sleep(wait_seconds(attempt, None, _RETRY_DELAY_S))
+    return read()
 
 
 async def _details_and_tail(

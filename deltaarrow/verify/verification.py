@@ -1,5 +1,6 @@
 """Verification of a snapshot: every check in turn, from the log to the rows."""
 
+from deltaarrow.display.redaction import redacted
 from deltaarrow.scan import file_tasks, table_layout
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.verify.files import examine_num_records, examine_partition_values, examine_row_ids
@@ -38,4 +39,4 @@ def verify_snapshot(snapshot: Snapshot, *, deep: bool = False) -> VerifyReport:
     if deep:
         broken = {finding.where for finding in found.findings if finding.check in _OF_FILES}
         examine_statistics(found, layout, [task for task in tasks if task.path not in broken])
-    return found.report(snapshot.store.uri, snapshot.version, deep=deep)
+    return found.report(redacted(snapshot.store.uri), snapshot.version, deep=deep)

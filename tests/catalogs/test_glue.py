@@ -51,7 +51,7 @@ def test_namespaces(catalog) -> None:
     shop = catalog.namespace("SHOP")
     assert shop.tables() == [] and catalog.namespace("none") is None
     with pytest.raises(ValueError, match="no location in Glue"):
-        shop.place_for("orders")
+        shop.place_for("orders").open()
     shop.add("Orders", TableLocation("s3://bucket/orders"))
     with pytest.raises(ValueError, match=r"not empty: .*orders"):
         catalog.drop_namespace("shop")
@@ -107,6 +107,20 @@ def test_tables_are_used_by_name(catalog, shop, s3_options) -> None:
     assert shop.tables() == []
     assert da.DeltaTable(uri, storage_options=s3_options).count() == 2, "the files of another place stay"
     assert not da.DeltaTable.is_deltatable(f"s3://{BUCKET}/glue/kept", s3_options)
+
+
+def test_a_database_without_a_place_has_tables_with_places(catalog, s3_options) -> None:
+    uri = f"s3://{BUCKET}/without-place"
+    catalog.create_namespace("shop")
+    with da.connect(catalog=catalog, dialect="spark") as lake:
+        with pytest.raises(ValueError, match="the database shop has no location in Glue: give the table one"):
+            lake.sql("CREATE TABLE shop.orders (id INT)")
+        lake.sql(f"CREATE TABLE shop.orders (id INT) LOCATION '{uri}'")
+        lake.sql("INSERT INTO shop.orders VALUES (1)")
+        assert lake.sql("SELECT id FROM shop.orders").fetchall() == [(1,)]
+        lake.sql("ALTER TABLE shop.orders RENAME TO shop.sales")
+        lake.sql("DROP TABLE shop.sales")
+    assert da.DeltaTable(uri, storage_options=s3_options).count() == 1
 
 
 def test_what_is_registered_says_so_to_spark_and_athena(catalog, shop) -> None:

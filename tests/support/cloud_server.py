@@ -12,7 +12,7 @@ import re
 import time
 import urllib.parse
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,10 +21,11 @@ from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from tests.support.faulty_server import STATUSES, Fault, reset, shortened
+
 __all__ = ["ACCOUNT", "CloudServer", "Request", "cloud_server"]
 
 ACCOUNT = "devstoreaccount1"
-Fault = Literal["lost request", "lost answer", "refused", "busy"] | None
 
 
 class Request(NamedTuple):
@@ -53,7 +54,7 @@ class CloudServer:
         self.objects: dict[str, _Object] = {}
         self.buckets: set[str] = set()
         self.requests: list[Request] = []
-        self.fault = lambda request: None
+        self.fault: Callable[[Request], Fault] = lambda request: None
         self.ignores_conditions = False
         self.page = 1000
         self.knows_batches = True
@@ -135,16 +136,17 @@ class _Handler(BaseHTTPRequestHandler):
         fault = owner.fault(request)
         if fault == "lost request":
             self.close_connection = True
-        elif fault == "refused":
-            self._answer(403, b"{}")
-        elif fault == "busy":
-            self._answer(503, b"{}")
+        elif fault == "reset":
+            reset(self)
+        elif fault in STATUSES:
+            self.fault = None
+            self._answer(STATUSES[fault], b"{}")
         else:
-            self.is_lost = fault == "lost answer"
+            self.fault = fault
             (self._azure if is_azure else self._google)(name)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _handle
-    is_lost = False
+    fault: Fault = None
 
     def _read(self) -> bytes:
         if self.headers.get("Transfer-Encoding") != "chunked":
@@ -157,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _answer(self, status: int, body: bytes = b"", **headers: str) -> None:
-        if self.is_lost:
+        if self.fault == "lost answer":
             self.close_connection = True
             return
         self.send_response_only(status)
@@ -166,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(shortened(self, body) if self.fault == "cut off" else body)
 
     def _answer_data(self, found: _Object, **headers: str) -> None:
         told = self.headers.get("x-ms-range") or self.headers.get("Range") or ""

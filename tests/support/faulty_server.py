@@ -1,6 +1,11 @@
-"""A proxy in front of an S3 server that loses requests or their answers and records the requests."""
+"""A proxy in front of an S3 server that loses requests or their answers and records the requests.
+
+`FAULTS` are what can go wrong here and in `tests.support.cloud_server`.
+"""
 
 import http.client
+import socket
+import struct
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,9 +13,32 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Fault", "FaultyServer", "Request", "faulty_server"]
+__all__ = ["FAULTS", "STATUSES", "Fault", "FaultyServer", "Request", "faulty_server", "reset", "shortened"]
 
-Fault = Literal["lost request", "lost answer", "refused"] | None
+Fault = (
+    Literal["lost request", "lost answer", "refused", "busy", "throttled", "broken", "reset", "cut off"]
+    | None
+)
+
+STATUSES = {"refused": 403, "busy": 503, "throttled": 429, "broken": 500}
+"""A fault -> the status of the answer that the server gives instead of its own."""
+FAULTS = ("lost request", "lost answer", "busy", "throttled", "broken", "reset", "cut off")
+"""Those that pass."""
+_CODES = {503: "SlowDown", 429: "TooManyRequests", 500: "InternalError"}
+
+
+def reset(handler: BaseHTTPRequestHandler) -> None:
+    """End the connection by a reset."""
+    handler.close_connection = True
+    # The time to linger is 0 seconds.
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+
+
+def shortened(handler: BaseHTTPRequestHandler, body: bytes) -> bytes:
+    """Return the first half of a body that is cut off; the connection ends after it."""
+    handler.close_connection = True
+    return body[: len(body) // 2]
 
 
 class Request(NamedTuple):
@@ -79,10 +107,17 @@ class FaultyServer:
         if fault == "lost request":
             handler.close_connection = True
             return
-        if fault == "refused":
-            handler.send_response(403)
-            handler.send_header("Content-Length", "0")
+        if fault == "reset":
+            reset(handler)
+            return
+        if fault in STATUSES:
+            status = STATUSES[fault]
+            code = _CODES.get(status, "")
+            body = f"<Error><Code>{code}</Code><Message>{fault}</Message></Error>".encode() if code else b""
+            handler.send_response(status)
+            handler.send_header("Content-Length", str(len(body)))
             handler.end_headers()
+            handler.wfile.write(body if handler.command != "HEAD" else b"")
             return
         headers = dict(handler.headers)
         if self.ignores_conditions:
@@ -102,7 +137,7 @@ class FaultyServer:
         length = answer.getheader("Content-Length") if handler.command == "HEAD" else str(len(content))
         handler.send_header("Content-Length", length or "0")
         handler.end_headers()
-        handler.wfile.write(content)
+        handler.wfile.write(shortened(handler, content) if fault == "cut off" else content)
 
 
 @contextmanager
