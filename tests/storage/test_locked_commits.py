@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow import CommitProperties, DeltaTable, write_deltalake
 from deltaarrow.errors import CommitStateUnknownError, CorruptLogError, StorageError
 from deltaarrow.storage import Store, open_store
 from deltaarrow.storage.lock_settings import lock_settings
@@ -226,6 +226,44 @@ def test_writers_at_once(place, lock_options, faulty, spark_log, ignores_conditi
     assert sorted(itertools.chain(*made)) == list(range(3 * commits))
     expected = {version: f"{writer} {version}".encode() for writer in range(3) for version in made[writer]}
     assert versions(open_store(place, lock_options)) == expected
+
+
+@pytest.mark.slow
+@CONDITIONS
+def test_many_writers_of_a_table_lose_nothing(
+    place, lock_options, faulty, spark_log, ignores_conditions
+) -> None:
+    """Sixteen of ours and one by Spark's log store; some servers have nothing but the lock."""
+    faulty.ignores_conditions = ignores_conditions
+    writers, commits = 16, 5
+    write_deltalake(place, pa.table({"id": pa.array([], pa.int64())}), storage_options=faulty.options)
+
+    def write(writer: int) -> None:
+        table = DeltaTable(place, storage_options=faulty.options)
+        for number in range(commits):
+            rows = pa.table({"id": [writer * commits + number]})
+            write_deltalake(
+                table,
+                rows,
+                mode="append",
+                commit_properties=CommitProperties(max_commit_retries=10_000),
+            )
+
+    def write_as_spark() -> None:
+        version = made = 0
+        while made < commits:
+            made += spark_log.commit(version, b'{"commitInfo":{"operation":"WRITE"}}\n')
+            version += 1
+
+    with ThreadPoolExecutor(writers + 1) as pool:
+        found = [pool.submit(write, writer) for writer in range(writers)] + [pool.submit(write_as_spark)]
+        for each in found:
+            each.result()
+    table = DeltaTable(place, storage_options=lock_options)
+    assert table.version() == (writers + 1) * commits
+    assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == list(range(writers * commits))
+    entries = [spark_log.entry(version) for version in range(table.version() + 1)]
+    assert [entry["complete"]["S"] for entry in entries] == ["true"] * len(entries)
 
 
 def test_a_writer_without_the_lock_is_not_overwritten(place, lock_options, s3_options, faulty) -> None:

@@ -52,7 +52,8 @@ def azurite(folder: Path, container: str) -> Iterator[dict[str, str]]:
     """Run Microsoft's Azurite; gives the storage options."""
     port = _free_port()
     command = ["azurite-blob", "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
-    with _running([*command, "--skipApiVersionCheck", "--silent"], port, folder / "azurite.log"):
+    command += ["--skipApiVersionCheck", "--silent", "--disableTelemetry"]
+    with _running(command, port, folder / "azurite.log"):
         from deltaarrow.storage.azure_options import azure_settings
 
         emulator = azure_settings({"use_emulator": "true"}, None)

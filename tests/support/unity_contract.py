@@ -1,7 +1,12 @@
 """The contract of Unity Catalog's API for managed tables, version 0.2, as JSON schemas of its messages.
 
-Written from the facts of the specification: which fields a message has, which it must have, and their types.
-Requests and errors have no other fields; answers may have more, since a server may tell more.
+Written from the facts of the specification: which fields a message has, which it must have, and their types,
+the parameters of each call, the status of its success, and those of errors. Requests and errors have no other
+fields; answers may have more, since a server may tell more.
+
+The contract is published as prose, so that an OpenAPI document of it would be ours too. What a validator of
+OpenAPI finds in an exchange is found here: it validates messages with the same JSON schemas, and knows the
+operations, as `_MESSAGES` does. An action that stands twice, and a key that is set and removed, no schema tells.
 """
 
 from typing import Any
@@ -229,16 +234,46 @@ _MESSAGES: dict[tuple[str, str], tuple[Any, int, Any]] = {
 }
 """(method, endpoint) -> the schema of the request, the status of success, the schema of its answer."""
 
+_QUERIES = {
+    ("GET", "config"): _object({"catalog": TEXT, "protocol-versions": TEXT}),
+    ("GET", "tables/{table}/credentials"): _object({"operation": {"enum": ["READ", "READ_WRITE"]}}),
+}
+"""(method, endpoint) -> the schema of its parameters; calls that are not here have none."""
 
-def faults_of(method: str, endpoint: str, request: Any, status: int, answer: Any) -> list[str]:
+_ERRORS = {
+    "InvalidParameterValueException": 400,
+    "UnsupportedTableFormatException": 400,
+    "UnauthenticatedException": 401,
+    "PermissionDeniedException": 403,
+    "NotFoundException": 404,
+    "NoSuchTableException": 404,
+    "AlreadyExistsException": 409,
+    "CommitVersionConflictException": 409,
+    "UpdateRequirementConflictException": 409,
+    "ResourceExhaustedException": 429,
+    "CommitStateUnknownException": 500,
+}
+"""The type of an error -> its status."""
+
+
+def faults_of(
+    method: str, endpoint: str, query: dict[str, str], request: Any, status: int, answer: Any
+) -> list[str]:
     """Return how an exchange departs from the contract; `request` and `answer` are parsed, None for none."""
     if (method, endpoint) not in _MESSAGES:
         return [f"the contract has no {method} {endpoint}"]
     asked, success, told = _MESSAGES[method, endpoint]
     found = _faults(f"the request {method} {endpoint}", asked, request)
+    found += _faults(
+        f"the parameters of {method} {endpoint}", _QUERIES.get((method, endpoint), _object({})), query
+    )
     if 200 <= status < 300 and status != success:
         found.append(f"{method} {endpoint} answers {status}, not {success}")
     found += _faults(f"the answer {status} to {method} {endpoint}", told if status < 300 else ERROR, answer)
+    if status >= 400 and not found:
+        error = answer["error"]
+        if error["code"] != status or _ERRORS.get(error["type"]) != status:
+            found.append(f"{method} {endpoint} answers {status} with the error {error}")
     if endpoint == "tables/{table}" and method == "POST" and isinstance(request, dict):
         found += _doubled(request)
     return found

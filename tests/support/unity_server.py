@@ -202,7 +202,7 @@ class UnityServer:
         parts = [urllib.parse.unquote(each) for each in path.strip("/").split("/")]
         if parts[:2] == ["delta", "v1"] and not self.extra:
             endpoint = _endpoint(parts[2:])
-            self.violations += faults_of(method, endpoint, asked, status, found)
+            self.violations += faults_of(method, endpoint, query, asked, status, found)
         return status, found
 
     def _answer(self, method: str, path: str, query: dict[str, str], asked: Any) -> Answer:
