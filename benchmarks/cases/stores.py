@@ -68,7 +68,8 @@ def cases(scale: Scale) -> list[Case]:
             targets=(_LIKE_DUCKDB,),
         ),
         _case("append_one_file", small, _append, Target(plus=5, of="requests"), changes=True),
-        _case("vacuum", folder, _vacuum, changes=True),
+        # 110 pages of the listing, and ten requests that delete a thousand files each.
+        _case("vacuum", folder, _vacuum, Target(plus=150, of="requests"), changes=True),
     ]
 
 

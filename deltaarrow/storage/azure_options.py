@@ -281,12 +281,24 @@ def _identity(given: dict[str, Any]) -> Any:
         return aio.WorkloadIdentityCredential(token_file_path=file, **of_client, **of_server)
     if given.get("use_cli"):
         return aio.AzureCliCredential()
-    managed = {name: given[name] for name in ("object_id", "resource_id") if name in given}
+    managed = {"object_id": given["object_id"]} if "object_id" in given else {}
+    if "resource_id" in given:
+        managed[_resource_parameter()] = given["resource_id"]
     if managed:
         return aio.ManagedIdentityCredential(identity_config=managed)
     if "client_id" in given:
         of_server["managed_identity_client_id"] = given["client_id"]
     return aio.DefaultAzureCredential(**of_server)
+
+
+def _resource_parameter() -> str:
+    """The parameter by which the machine is asked for the identity of a resource.
+
+    Microsoft's library passes it on as it is, and translates it on a machine of Arc only.
+    """
+    if "IDENTITY_HEADER" in os.environ:  # App Service
+        return "mi_res_id"
+    return "resource_id" if "IMDS_ENDPOINT" in os.environ else "msi_res_id"
 
 
 class _StaticToken:

@@ -422,10 +422,12 @@ def test_options_that_are_refused(uri, given, message) -> None:
 
 
 def test_an_option_of_the_client_reaches_google(server) -> None:
-    store = open_store(f"gs://{BUCKET}/t", {**server.options_of_google, "timeout": "200ms"})
+    times = {"timeout": "200ms", "connect_timeout": "100ms"}
+    store = open_store(f"gs://{BUCKET}/t", {**server.options_of_google, **times})
     server.put(f"{BUCKET}/t/f", b"1")
     assert store.read("f") == b"1"
-    assert store.fsspec_filesystem().session_kwargs["timeout"].total == 0.2
+    told = store.fsspec_filesystem().session_kwargs["timeout"]
+    assert (told.total, told.sock_connect) == (0.2, 0.1)
 
 
 @pytest.mark.parametrize(("name", "table"), [("gcs", GCS_OPTIONS), ("azure", AZURE_OPTIONS)])

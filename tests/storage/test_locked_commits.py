@@ -74,6 +74,12 @@ def test_a_commit_leaves_what_spark_leaves(place, lock_options, spark_log) -> No
     assert [name for name in spark_log.names() if "0.json." in name] == [], "nothing of ours is left over"
 
 
+def test_the_option_says_how_long_entries_are_kept(place, lock_options, spark_log) -> None:
+    begin = int(time.time())
+    open_store(place, {**lock_options, "DELTA_DYNAMO_TTL_SECONDS": "60"}).put_if_absent(file(0), b"0")
+    assert begin + 60 <= int(spark_log.entry(0)["expireTime"]["N"]) <= time.time() + 60
+
+
 def test_tables_that_both_write(place, lock_options, spark_log) -> None:
     options = {"storage_options": lock_options}
     write_deltalake(place, pa.table({"id": [0]}), **options)

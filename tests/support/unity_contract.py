@@ -6,7 +6,7 @@ fields; answers may have more, since a server may tell more.
 
 The contract is published as prose, so that an OpenAPI document of it would be ours too. What a validator of
 OpenAPI finds in an exchange is found here: it validates messages with the same JSON schemas, and knows the
-operations, as `_MESSAGES` does. An action that stands twice, and a key that is set and removed, no schema tells.
+operations, as `_MESSAGES` does. No schema tells an action that stands twice, or a key both set and removed.
 """
 
 from typing import Any
