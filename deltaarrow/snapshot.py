@@ -327,6 +327,10 @@ class Snapshot:
         """
         return self._live_files.table(None if predicate is None else self._derived(predicate), columns)
 
+    def some_files(self, num_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return live files, as `files` does, with so many rows together; all unless a server tells some."""
+        return self._live_files.some(num_rows, columns)
+
     def may_match(self, files: pa.Table, predicate: "Predicate") -> np.ndarray:
         """Return a mask of the files, of this version or not, that may hold a row matching a predicate.
 

@@ -12,6 +12,7 @@ change::
 """
 
 import hashlib
+import json
 import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from deltaarrow.catalogs.sharing_client import SharingAnswer
 from deltaarrow.catalogs.web_requests import is_whole, one_line
 from deltaarrow.errors import CorruptLogError, StorageError, UnsupportedFeatureError
 
-__all__ = ["FOLDERS", "Link", "SharedVersion", "joined", "read_version"]
+__all__ = ["FOLDERS", "Link", "SharedVersion", "joined", "num_live_rows", "read_version"]
 
 FOLDERS = ("files/", "vectors/")
 """The prefixes of the names of data files and of deletion vector files."""
@@ -262,3 +263,18 @@ def joined(pages: Sequence[SharedVersion], subject: str) -> SharedVersion:
         {name: link for each in pages for name, link in each.links.items()},
         last.refresh_token or first.refresh_token,
     )
+
+
+def num_live_rows(adds: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many rows files have at least: those that their statistics tell, without deleted ones."""
+    rows = 0
+    for add in adds:
+        try:
+            told = json.loads(add.get("stats") or "{}").get("numRecords")
+            vector = add.get("deletionVector")
+            deleted = vector["cardinality"] if vector else 0
+        except (AttributeError, KeyError, TypeError, ValueError):
+            continue
+        if is_whole(told) and is_whole(deleted):
+            rows += max(0, told - deleted)
+    return rows

@@ -1,7 +1,8 @@
 """One table of a share: its versions, and the signed addresses of its files, renewed before they expire.
 
 1. Opening the newest version requests protocol and metadata. The files are requested when they are needed,
-   with a predicate on partition columns as a hint, by which the server may leave out files.
+   with a predicate on partition columns as a hint, by which the server may leave out files. A number of rows
+   that is enough is a hint, too; an answer whose files have fewer rows is not used.
 2. An older version is requested by number or time. Servers have it if the provider shares the history.
 3. The addresses in an answer expire. The request is repeated before that, and once if the store refuses an
    address. The ids of the files connect old and new addresses.
@@ -13,6 +14,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 
 from cachetools import LRUCache
@@ -20,7 +22,14 @@ from cachetools import LRUCache
 from deltaarrow.catalogs.sharing_client import SharingClient
 from deltaarrow.catalogs.sharing_download import download
 from deltaarrow.catalogs.sharing_hints import predicate_hints
-from deltaarrow.catalogs.sharing_messages import FOLDERS, Link, SharedVersion, joined, read_version
+from deltaarrow.catalogs.sharing_messages import (
+    FOLDERS,
+    Link,
+    SharedVersion,
+    joined,
+    num_live_rows,
+    read_version,
+)
 from deltaarrow.catalogs.sharing_store import SharedTableStore, table_uri
 from deltaarrow.errors import CorruptLogError, StorageError, VersionNotFoundError
 from deltaarrow.expressions import Predicate
@@ -174,7 +183,16 @@ class SharedTable:
                     narrowed[key] = known
             return known
 
-        state = served_state(store, head.version, protocol, metadata, read_adds, narrow)
+        def limit(num_rows: int) -> LogState | None:
+            if state.is_read:
+                return None
+            # The addresses are renewed by a question for all files: an answer with a limit may have others.
+            asked = self._of(head, question, limit=num_rows)
+            if num_live_rows(asked.adds) < num_rows:
+                return None  # the server leaves out what it need not, or the table has no more rows
+            return served_state(store, head.version, protocol, metadata, lambda: asked.adds)
+
+        state = served_state(store, head.version, protocol, metadata, read_adds, narrow, limit)
         return state
 
     def _hints(self, head: SharedVersion, predicate: Predicate) -> dict[str, Any]:
@@ -191,20 +209,20 @@ class SharedTable:
             predicate, Schema.from_json(metadata.schema_string), metadata.partition_columns
         )
 
-    def _of(self, head: SharedVersion, question: _Question) -> SharedVersion:
-        """The files of a version whose protocol and metadata are known."""
-        found = self._files(question)
+    def _of(self, head: SharedVersion, question: _Question, limit: int | None = None) -> SharedVersion:
+        """The files of a version whose protocol and metadata are known, or only some with so many rows."""
+        found = self._files(question, {} if limit is None else {"limitHint": limit})
         head.ensure_same(found, self.subject)
         return found
 
-    def _files(self, question: _Question) -> SharedVersion:
-        """The answer to a question, whose links are kept."""
+    def _files(self, question: _Question, more: Mapping[str, Any] = MappingProxyType({})) -> SharedVersion:
+        """The answer to a question, perhaps with more hints, whose links are kept."""
         what = f"version {question.version}"
-        found = None
+        hints, found = {**question.hints, **more}, None
         if not question.is_pinned:
-            found = self._asked(dict(question.hints), what)
+            found = self._asked(dict(hints), what)
         if found is None or found.version != question.version:
-            found = self._asked({**question.hints, "version": question.version}, what)
+            found = self._asked({**hints, "version": question.version}, what)
         if found.version != question.version:
             raise VersionNotFoundError(
                 f"the server of {self.subject} gives version {found.version} for version {question.version}"

@@ -347,6 +347,15 @@ class DeltaDataset(LogDataset):
     def _plan(self, predicate: Predicate | None, columns: Sequence[str]) -> ScanPlan:
         return plan_scan(self._snapshot, self._on_files(predicate), columns)
 
+    def head(self, num_rows: int, columns: Columns = None, filter: Given = None, **options: Any) -> pa.Table:
+        """Return the first rows; without a filter, a server may tell of no more files than that takes."""
+        predicate, needed = self._asked(columns, filter)
+        if self._on_files(predicate) is not None or self._conditions or num_rows <= 0:
+            return self.scanner(columns, filter, **options).head(num_rows)
+        plan = plan_scan(self._snapshot, None, needed, limit=num_rows)
+        shown = self.schema.names if columns is None else columns
+        return DeltaScanner(plan, self._reader(plan, reader_options(None, options)), shown).head(num_rows)
+
     def _on_files(self, predicate: Predicate | None) -> Predicate | None:
         """The predicate for files, given the predicate for rows."""
         predicates = tuple(each for each in (predicate, self._file_predicate) if each is not None)

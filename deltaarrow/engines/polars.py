@@ -160,7 +160,8 @@ class DeltaResolver(LazyFrameResolver):
     ) -> "tuple[pl.LazyFrame, ResolvedLazyFrameProps]":
         """Return a lazy frame of the columns `projection` with all `filters` applied."""
         predicate = _predicate(filters, self._logical)
-        plan = plan_scan(self._snapshot, predicate, self._logical.names if projection is None else projection)
+        columns = self._logical.names if projection is None else projection
+        plan = plan_scan(self._snapshot, predicate, columns, limit=None if filters else limit)
         by_partition, by_row = _divide(filters, plan.layout)
         # Polars drops these columns; the filters that needed them have been applied.
         spent = () if filter_drop_columns_idx is None else plan.columns[filter_drop_columns_idx:]

@@ -70,6 +70,13 @@ class LiveFiles:
             nbytes=lambda table: table.nbytes + len(question) + len(names) * _COLUMN_BYTES,
         )
 
+    def some(self, num_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return live files that together have so many rows; all of them unless a server tells some."""
+        limited = None if self._state.limited is None else self._state.limited(num_rows)
+        if limited is None:
+            return self.table(None, columns)
+        return list_files(limited, list(FILE_SCHEMA.names if columns is None else columns))
+
     def _left(self, predicate: Predicate | None, columns: Sequence[str]) -> pa.Table:
         if predicate is None:
             return list_files(self._state, columns)

@@ -54,6 +54,7 @@ def served_state(
     metadata: Metadata,
     read_adds: Callable[[], Sequence[dict[str, Any]]],
     narrowed: Callable[[Any], LogState | None] | None = None,
+    limited: Callable[[int], LogState | None] | None = None,
 ) -> LogState:
     """Return a version as the state of a log.
 
@@ -64,6 +65,8 @@ def served_state(
         metadata: its metadata.
         read_adds: returns the live files as bodies of `add` actions; called once, when they are needed.
         narrowed: returns the version without files that cannot match a predicate; None if all are needed.
+        limited: returns the version with only some files that together have a number of rows, or more; None
+            if it cannot tell.
     """
     segment = LogSegment(version, None, (), None)
 
@@ -76,5 +79,13 @@ def served_state(
 
     # A part is never listed again: there is no log to list.
     return LogState(
-        store, segment, protocol, metadata, read_log, by_checksum=False, is_part=True, narrowed=narrowed
+        store,
+        segment,
+        protocol,
+        metadata,
+        read_log,
+        by_checksum=False,
+        is_part=True,
+        narrowed=narrowed,
+        limited=limited,
     )

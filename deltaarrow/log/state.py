@@ -87,6 +87,8 @@ class LogState:
     """Whether it has only some of the files of the version: see `part`."""
     narrowed: "Callable[[Any], LogState | None] | None" = field(default=None, compare=False, repr=False)
     """Returns the version with only the files that may match a predicate, if a server can tell them."""
+    limited: "Callable[[int], LogState | None] | None" = field(default=None, compare=False, repr=False)
+    """Returns the version with only some files that have so many rows, if a server can tell them."""
     _next: "LogState | None" = field(default=None, compare=False, repr=False)
     """The same version made from other files, after those of the checkpoint were deleted or rewritten."""
 

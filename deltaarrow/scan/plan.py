@@ -192,11 +192,14 @@ def plan_scan(
     predicate: Predicate | None = None,
     columns: Sequence[str] | None = None,
     metadata: StructType | None = None,
+    *,
+    limit: int | None = None,
 ) -> ScanPlan:
     """Plan reading `columns` (None: all) of the rows that may match `predicate`.
 
-    `columns` may include the row tracking columns; see `deltaarrow.scan.row_id_columns`. `metadata` is that
-    of `metadata_of`, if the column is read as well.
+    With a `limit` and no predicate, the files need have no more rows than that. `columns` may include the row
+    tracking columns; see `deltaarrow.scan.row_id_columns`. `metadata` is that of `metadata_of`, if the column
+    is read as well.
 
     Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, and `CorruptLogError` if a
     data file is live twice, or if row tracking columns are requested and a file has no row ids.
@@ -209,7 +212,11 @@ def plan_scan(
     ensure_columns(layout.schema, wanted)
     ensure_columns(layout.schema, asked)
     further = METADATA_FILE_COLUMNS if metadata is not None else ()
-    files = snapshot.files(predicate, [*PLAN_COLUMNS, *recorded_columns(tracked), *further])
+    asked_of_files = [*PLAN_COLUMNS, *recorded_columns(tracked), *further]
+    if limit is not None and predicate is None:
+        files = snapshot.some_files(limit, asked_of_files)
+    else:
+        files = snapshot.files(predicate, asked_of_files)
     ensure_recorded(files, tracked)
     ensure_distinct_files(snapshot.store, files)
     return ScanPlan(layout, snapshot.version, wanted, files, metadata)

@@ -214,6 +214,38 @@ def test_hints_go_along_and_bring_fewer_files(sharing, orders, catalog):
     assert sharing.violations == []
 
 
+def test_a_limit_goes_along_and_brings_fewer_files(sharing, orders, catalog):
+    heads = {
+        "arrow": lambda table, rows: table.to_pyarrow_dataset().head(rows).num_rows,
+        "polars": lambda table, rows: scan_delta(table).head(rows).collect().height,
+    }
+    for head in heads.values():
+        table = opened(catalog)
+        sharing.bodies.clear()
+        assert head(table, 3) == 3
+        assert [body.get("limitHint") for body in sharing.bodies] == [3]
+        # The table has fewer rows, which only a question without a limit tells.
+        assert head(opened(catalog), 100) == 6
+        assert [body.get("limitHint") for body in sharing.bodies] == [3, 100, None]
+    with_filter = opened(catalog).to_pyarrow_dataset().head(2, filter=pc.field("day") == "b")
+    assert with_filter["id"].to_pylist() == [3, 4]
+    assert "limitHint" not in sharing.bodies[-1]
+    assert sharing.violations == []
+
+
+def test_a_server_that_counts_deleted_rows_is_asked_for_all_files(sharing, orders, catalog, tmp_path):
+    rows = pa.table({"id": range(10)})
+    vectors = {"delta.enableDeletionVectors": "true"}
+    for _ in range(2):
+        write_deltalake(tmp_path / "deleted", rows, mode="append", configuration=vectors)
+    DeltaTable(tmp_path / "deleted").delete("id = 5")
+    sharing.tables["sales.shop.deleted"] = SharedFolder(tmp_path / "deleted")
+    table = DeltaTable("shop.deleted", catalog=catalog)
+    sharing.bodies.clear()
+    assert table.to_pyarrow_dataset().head(10).num_rows == 10
+    assert [body.get("limitHint") for body in sharing.bodies] == [10, None]
+
+
 def _compares():
     number = st.builds(
         Compare,

@@ -221,6 +221,8 @@ class SharingServer:
             if hint is not None:
                 self._check("hint", hint)
             adds = [each for each in found.adds if hint is None or holds(hint, each["partitionValues"])]
+            if "limitHint" in request:
+                adds = _first(adds, request["limitHint"])
             first = int(request.get("pageToken", 0))
             last = len(adds) if self.files_of_page is None else first + self.files_of_page
             lines += [{"file": self._file(shared, add, form, expires)} for add in adds[first:last]]
@@ -423,3 +425,14 @@ def sharing_server() -> Iterator[SharingServer]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _first(adds: list[dict[str, Any]], num_rows: int) -> list[dict[str, Any]]:
+    """The first files with so many rows by their statistics, without regard to deleted rows."""
+    found, rows = [], 0
+    for add in adds:
+        if rows >= num_rows:
+            break
+        found.append(add)
+        rows += json.loads(add["stats"])["numRecords"]
+    return found
