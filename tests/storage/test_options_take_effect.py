@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import aiohttp.connector
 import pytest
 
 from deltaarrow.errors import StorageError
@@ -59,7 +58,11 @@ class Bench:
     def trust(self) -> None:
         """Let aiohttp trust the certificate of the server, as with SSL_CERT_FILE in a new process."""
         context = ssl.create_default_context(cafile=str(self.pem))
-        self.environment.setattr(aiohttp.connector, "_SSL_CONTEXT_VERIFIED", context)
+        self.environment.setattr(
+            aiohttp.TCPConnector,
+            "_get_ssl_context",
+            lambda connector, request: context if request.is_ssl() else None,
+        )
 
     def asked(
         self, given: dict[str, Any], *, puts=False, server: RecordingServer | None = None, without=()
