@@ -210,9 +210,12 @@ class FsspecStore:
                     said = f"{said.rstrip('.')}{remedy}" if remedy else said
                     failure.args = (said,)
                 raise failure from error
-            what = self._without_secrets(str(error) or type(error).__name__).partition("\n")[0]
-            remedy = self.service.remedy(f"{what} {type(error).__name__}")
-            raise StorageError(f"cannot reach {self.uri!r}: {what.rstrip('.')}{remedy}") from error
+            # A file that seems to be absent has nothing but its address in its text.
+            told = error.__cause__ if isinstance(error, FileNotFoundError) else None
+            told = error if told is None else told
+            what = self._without_secrets(str(told) or type(told).__name__).partition("\n")[0]
+            remedy = self.service.remedy(f"{what} {type(told).__name__}")
+            raise StorageError(f"cannot reach {self.uri!r}: {what.rstrip('.')}{remedy}") from told
 
     def _without_secrets(self, text: str) -> str:
         """A text of a library without the secrets of the location and of the options."""

@@ -184,3 +184,12 @@ def test_what_fails_each_time_is_an_error_that_names_the_place(place: Place, fau
         with pytest.raises(Exception, match="cannot reach") as caught:
             reader(table)
         assert place.uri in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["http"], indirect=True)
+def test_a_file_that_a_web_server_refuses_is_not_taken_for_a_deleted_one(place: Place) -> None:
+    table = place.write()
+    place.server.fault = lambda request: "refused"
+    for use in (lambda: table.to_pyarrow_table(), lambda: table.snapshot.store.exists("f")):
+        with pytest.raises(StorageError, match=r"cannot reach .*Forbidden"):
+            use()
