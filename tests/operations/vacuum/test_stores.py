@@ -5,11 +5,11 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import StorageError
-from tests.support.stores import FEW_WRITABLE, Place, cloud, place, s3_options, servers, writable_place
+from tests.support.stores import FEW_WRITABLE, Place, cloud, hub, place, s3_options, servers, writable_place
 from tests.support.tables import TableBuilder
 from tests.support.vacuum import vacuum
 
-__all__ = ["cloud", "place", "s3_options", "servers", "writable_place"]
+__all__ = ["cloud", "hub", "place", "s3_options", "servers", "writable_place"]
 
 SETTINGS = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
 LATER = 10_000
@@ -66,11 +66,14 @@ def test_an_object_is_as_young_as_its_second_may_be(writable_place: Place) -> No
 def test_a_store_that_is_only_read_says_what_would_go(place: Place, tmp_path) -> None:
     if place.store.can_put_if_absent:
         return
-    table = TableBuilder(place.store.uri.removeprefix("local://")).protocol()
+    table = TableBuilder(tmp_path).protocol()
     table.metadata(pa.schema([("id", pa.int64())]))
     add = table.add_file(pa.table({"id": [1]}), name="f")
     table.commit([add])
     table.commit([table.remove(add)])
+    for file in tmp_path.rglob("*.*"):
+        place.put(file.relative_to(tmp_path).as_posix(), file.read_bytes())
+    place.put("f", (tmp_path / "f").read_bytes())
     place.put("stray", b"1")
     assert vacuum(place.store, 0, later_ms=LATER, full=True) == ["f", "stray"]
     assert vacuum(place.store, 0) == ["f"]
