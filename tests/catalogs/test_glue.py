@@ -113,9 +113,7 @@ def test_a_database_without_a_place_has_tables_with_places(catalog, s3_options) 
     uri = f"s3://{BUCKET}/without-place"
     catalog.create_namespace("shop")
     with da.connect(catalog=catalog, dialect="spark") as lake:
-        with pytest.raises(
-            ValueError, match="database shop has no location in Glue: give one to the"
-        ):
+        with pytest.raises(ValueError, match="database shop has no location in Glue: give one to the"):
             lake.sql("CREATE TABLE shop.orders (id INT)")
         lake.sql(f"CREATE TABLE shop.orders (id INT) LOCATION '{uri}'")
         lake.sql("INSERT INTO shop.orders VALUES (1)")
