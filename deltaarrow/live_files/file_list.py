@@ -5,7 +5,6 @@ weighs the files in its part of the checkpoint and answers with row numbers. Thi
 wanted columns of these rows.
 """
 
-import contextlib
 import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.parts import divided
 from deltaarrow.runtime.cache import CacheSpace
-from deltaarrow.runtime.executors import TaskLimits, executor_in_use
+from deltaarrow.runtime.executors import TaskLimits, run_all
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import StructType
 from deltaarrow.statistics import Asked, Verdicts, may_match, statistics_asked
@@ -130,8 +129,7 @@ class LiveFiles:
             return []
         tasks = [_PartTask(part, self._table, predicate) for part in parts]
         limits = TaskLimits(len(tasks), "deltaarrow-files")
-        with contextlib.closing(executor_in_use().run(tasks, limits)) as results:
-            found = dict(results)
+        found = run_all(tasks, limits)
         left: list[_Left] = []
         for place, part in enumerate(parts):
             answers, sources = found[place], _checkpoint_rows(state, part)

@@ -9,14 +9,14 @@ table.
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from deltaarrow.runtime.futures import finished_after_all
 
-__all__ = ["Executor", "TaskLimits", "Threads", "executor_in_use", "using"]
+__all__ = ["Executor", "TaskLimits", "Threads", "executor_in_use", "run_all", "using"]
 
 _Result = TypeVar("_Result")
 
@@ -113,6 +113,26 @@ _THREADS = Threads()
 def executor_in_use() -> Executor:
     """Return the executor of the innermost `using` around the caller; threads without one."""
     return _IN_USE.get() or _THREADS
+
+
+def run_all(
+    tasks: Sequence[Callable[[], _Result]],
+    limits: TaskLimits,
+    discard: Callable[[_Result], object] = lambda result: None,
+) -> list[_Result]:
+    """Run tasks by the executor in use and return all results, in the order of the tasks.
+
+    Raises what a task raises, after `discard` was called with every result that came back.
+    """
+    done: dict[int, _Result] = {}
+    try:
+        with closing(executor_in_use().run(tasks, limits, discard)) as results:
+            done.update(results)
+    except BaseException:
+        for result in done.values():
+            discard(result)
+        raise
+    return [done[place] for place in range(len(tasks))]
 
 
 @contextmanager

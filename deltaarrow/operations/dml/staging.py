@@ -1,6 +1,5 @@
 """Staging of changed rows: new files, change data files, and files that lose rows."""
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
 from deltaarrow.operations.dml.query import FoundRows
 from deltaarrow.operations.mark_or_rewrite import FileLosses
-from deltaarrow.runtime.executors import TaskLimits, executor_in_use
+from deltaarrow.runtime.executors import TaskLimits, run_all
 from deltaarrow.transaction import OptimisticTransaction
 
 __all__ = ["InsertTasks", "RowStage", "StagedRows"]
@@ -94,22 +93,12 @@ class RowStage:
 
     def _run(self, tasks: Sequence[ChangeTask]) -> list[ChangedRows]:
         """Return what each task has done; after an error, no file is left."""
-        done: dict[int, ChangedRows] = {}
         store = self.transaction.store
 
         def discard(changed: ChangedRows) -> None:
             changed.delete_files(store)
 
-        calls = [task.run for task in tasks]
-        limits = TaskLimits(len(tasks), "deltaarrow-change")
-        try:
-            with contextlib.closing(executor_in_use().run(calls, limits, discard)) as results:
-                done.update(results)
-        except BaseException:
-            for changed in done.values():
-                discard(changed)
-            raise
-        return [done[place] for place in range(len(tasks))]
+        return run_all([task.run for task in tasks], TaskLimits(len(tasks), "deltaarrow-change"), discard)
 
     def _stage(self, changed: ChangedRows, begun: float) -> StagedRows:
         with self.transaction.all_or_nothing():

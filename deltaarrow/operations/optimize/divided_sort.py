@@ -39,7 +39,7 @@ from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBi
 from deltaarrow.operations.optimize.run_files import Piece, RunFile, read_pieces, write_run
 from deltaarrow.operations.optimize.sort_task import SortedFiles, Sorting, SortTask, encoded_columns
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use
+from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use, run_all
 from deltaarrow.scan import BatchReader, FileTask, TableLayout
 from deltaarrow.write import WritePlan
 
@@ -301,16 +301,7 @@ def _results(
     discard: Callable[[_Result], object] = lambda result: None,
 ) -> list[list[_Result]]:
     """Run calls in the executor in use and return their results in the same lists."""
-    found: dict[int, _Result] = {}
-    flat = list(itertools.chain.from_iterable(calls))
-    try:
-        with contextlib.closing(executor_in_use().run(flat, limits, discard)) as results:
-            found.update(results)
-    except BaseException:
-        for result in found.values():
-            discard(result)
-        raise
-    ordered = iter([found[place] for place in range(len(flat))])
+    ordered = iter(run_all(list(itertools.chain.from_iterable(calls)), limits, discard))
     return [list(itertools.islice(ordered, len(each))) for each in calls]
 
 
