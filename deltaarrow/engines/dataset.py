@@ -354,7 +354,12 @@ class DeltaDataset(LogDataset):
             return self.scanner(columns, filter, **options).head(num_rows)
         plan = plan_scan(self._snapshot, None, needed, limit=num_rows)
         shown = self.schema.names if columns is None else columns
-        return DeltaScanner(plan, self._reader(plan, reader_options(None, options)), shown).head(num_rows)
+        scanner = DeltaScanner(plan, self._reader(plan, reader_options(None, options)), shown)
+        return self._shown_scan(scanner).head(num_rows)
+
+    def _shown_scan(self, scanner: DeltaScanner) -> DeltaScanner:
+        """Return a scan with the types of the dataset."""
+        return scanner
 
     def _on_files(self, predicate: Predicate | None) -> Predicate | None:
         """The predicate for files, given the predicate for rows."""

@@ -117,11 +117,10 @@ class TypedDataset(DeltaDataset):
 
     def scanner(self, columns: Columns = None, filter: Given = None, **options: Any) -> DeltaScanner:
         """Return a scan, as `DeltaDataset.scanner` does, with the types of the dataset."""
-        return TypedScanner(super().scanner(columns, filter, **options), self._shown)
+        return self._shown_scan(super().scanner(columns, filter, **options))
 
-    def head(self, num_rows: int, columns: Columns = None, filter: Given = None, **options: Any) -> pa.Table:
-        """Return the first rows, with the types of the dataset."""
-        return self.scanner(columns, filter, **options).head(num_rows)
+    def _shown_scan(self, scanner: DeltaScanner) -> DeltaScanner:
+        return TypedScanner(scanner, self._shown)
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[DeltaFragment]:
         """Refuse: fragments have the types of the table."""
