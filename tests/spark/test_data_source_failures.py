@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from tests.support.spark_process import SparkProcess, StandaloneCluster
+from tests.support.spark_process import SPECULATING, SparkProcess, StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -65,14 +65,6 @@ def leftovers(table):
 
 
 def test_executors_that_die_and_tasks_that_run_twice_neither_lose_nor_double_rows(tmp_path):
-    settings = {
-        "executor_memory": "512m",
-        "speculation": "true",
-        "speculation_quantile": "0.5",
-        "speculation_multiplier": "1.1",
-        "speculation_interval": "100ms",
-        "speculation_minTaskRuntime": "500ms",
-    }
     script = f"ROWS = {ROWS}\n{CLUSTER}"
     identity = {"start": -1, "step": -1, "allowExplicitInsert": False}
     metadata = {f"delta.identity.{key}": value for key, value in identity.items()}
@@ -80,7 +72,7 @@ def test_executors_that_die_and_tasks_that_run_twice_neither_lose_nor_double_row
     da.DeltaTable.create(tmp_path / "table", da.Schema(fields))
     with (
         StandaloneCluster(tmp_path) as cluster,
-        SparkProcess(script, tmp_path, master=cluster.master, **settings) as spark,
+        SparkProcess(script, tmp_path, master=cluster.master, **SPECULATING) as spark,
     ):
         spark.finish()
     said = {file.name for file in spark.marks.iterdir()}

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 from tests.support.faulty_server import STATUSES, Fault, reset, shortened
+from tests.support.serving import serving
 
 __all__ = ["ACCOUNT", "CloudServer", "Request", "cloud_server"]
 
@@ -408,12 +409,5 @@ def cloud_server(*buckets: str) -> Iterator[CloudServer]:
     """Serve with the given buckets."""
     served = CloudServer()
     served.buckets.update(buckets)
-    # By default it looks twice a second whether it is to end.
-    thread = Thread(target=served.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(served.server):
         yield served
-    finally:
-        served.server.shutdown()
-        served.server.server_close()
-        thread.join()

@@ -10,8 +10,9 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any, Literal, NamedTuple
+
+from tests.support.serving import serving
 
 __all__ = ["FAULTS", "STATUSES", "Fault", "FaultyServer", "Request", "faulty_server", "reset", "shortened"]
 
@@ -144,12 +145,5 @@ class FaultyServer:
 def faulty_server(options: dict[str, Any]) -> Iterator[FaultyServer]:
     """Serve in front of the server that deltalake's `options` lead to; `FaultyServer.options` lead here."""
     proxy = FaultyServer(options)
-    # By default it looks twice a second whether it is to end.
-    thread = Thread(target=proxy.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(proxy.server):
         yield proxy
-    finally:
-        proxy.server.shutdown()
-        proxy.server.server_close()
-        thread.join()

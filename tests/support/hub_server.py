@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.support.serving import serving
 
 __all__ = ["SIGNATURE", "HubServer", "hub_server"]
 
@@ -254,11 +256,5 @@ def _tree(
 def hub_server() -> Iterator[HubServer]:
     """Serve an empty Hub, for the time of a block."""
     hub = HubServer()
-    thread = Thread(target=hub.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(hub.server):
         yield hub
-    finally:
-        hub.server.shutdown()
-        hub.server.server_close()
-        thread.join()

@@ -6,13 +6,14 @@ import ipaddress
 import json
 import re
 import ssl
-import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.support.serving import serving
 
 __all__ = ["BODY", "TOKEN", "Recorded", "RecordingServer", "certificate", "recording_server"]
 
@@ -127,11 +128,5 @@ def certificate(folder: Path) -> Path:
 def recording_server(folder: Path | None = None) -> Iterator[RecordingServer]:
     """Serve while the block runs; with a folder by HTTPS, whose certificate is put there."""
     served = RecordingServer(folder)
-    thread = threading.Thread(target=served.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(served.server):
         yield served
-    finally:
-        served.server.shutdown()
-        served.server.server_close()
-        thread.join()

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
+from tests.support.serving import serving
 from tests.support.sharing_contract import faults_of
 
 __all__ = ["PASSWORD", "SIGNATURE", "TOKEN", "SharedFolder", "SharingServer", "holds", "sharing_server"]
@@ -417,14 +417,8 @@ def sharing_server() -> Iterator[SharingServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     owner.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield owner
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def _first(adds: list[dict[str, Any]], num_rows: int) -> list[dict[str, Any]]:

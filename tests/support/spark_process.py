@@ -21,7 +21,7 @@ import pytest
 
 from tests.support.modules import ROOT
 
-__all__ = ["SparkProcess", "StandaloneCluster"]
+__all__ = ["SPECULATING", "SparkProcess", "StandaloneCluster"]
 
 _PREAMBLE = """
 import os, sys, time
@@ -50,6 +50,16 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
 }
 _SECONDS = 300
+
+SPECULATING = {
+    "executor_memory": "512m",
+    "speculation": "true",
+    "speculation_quantile": "0.5",
+    "speculation_multiplier": "1.1",
+    "speculation_interval": "100ms",
+    "speculation_minTaskRuntime": "500ms",
+}
+"""Settings of a `SparkProcess` on a `StandaloneCluster` that copies slow tasks soon."""
 
 
 class StandaloneCluster:

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 from tests.support.managed_table import ManagedTable
+from tests.support.serving import serving
 from tests.support.unity_contract import faults_of
 
 __all__ = ["KEY", "TOKEN", "HostedTable", "UnityServer", "unity_server"]
@@ -449,11 +450,5 @@ def _error(status: int, kind: str, message: str) -> Answer:
 def unity_server() -> Iterator[UnityServer]:
     """Serve while the block runs."""
     unity = UnityServer()
-    thread = Thread(target=unity.server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with serving(unity.server):
         yield unity
-    finally:
-        unity.server.shutdown()
-        unity.server.server_close()
-        thread.join()

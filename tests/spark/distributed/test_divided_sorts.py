@@ -15,7 +15,7 @@ from tests.support.distributed import EVERYTHING, Twins, tracked
 from tests.support.leftovers import files_of_version, files_on_disk
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_rows
-from tests.support.spark_process import SparkProcess, StandaloneCluster
+from tests.support.spark_process import SPECULATING, SparkProcess, StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -178,17 +178,9 @@ def test_attempts_that_fail_in_any_phase_neither_lose_nor_double_rows(tmp_path, 
 
 def test_speculative_copies_in_any_phase_neither_lose_nor_double_rows(tmp_path):
     here = made(tmp_path)
-    settings = {
-        "executor_memory": "512m",
-        "speculation": "true",
-        "speculation_quantile": "0.5",
-        "speculation_multiplier": "1.1",
-        "speculation_interval": "100ms",
-        "speculation_minTaskRuntime": "500ms",
-    }
     with (
         StandaloneCluster(tmp_path) as cluster,
-        SparkProcess(HESITATING + DIVIDED, tmp_path, master=cluster.master, **settings) as spark,
+        SparkProcess(HESITATING + DIVIDED, tmp_path, master=cluster.master, **SPECULATING) as spark,
     ):
         spark.finish()
     wanted = {f"job {job} {attempt}" for job in range(3) for attempt in (0, 1)}

@@ -9,7 +9,7 @@ import deltaarrow as da
 from tests.support.distributed import EVERYTHING, Twins, tracked
 from tests.support.leftovers import files_of_log, files_of_version, files_on_disk
 from tests.support.rows import assert_same_rows
-from tests.support.spark_process import SparkProcess, StandaloneCluster
+from tests.support.spark_process import SPECULATING, SparkProcess, StandaloneCluster
 from tests.support.vacuum import put, stored, vacuum
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -166,17 +166,9 @@ spark.stop()
 def test_a_speculative_copy_of_a_task_doubles_no_row(tmp_path):
     twins = Twins(tmp_path, EVERYTHING, files=9)
     twins.there.rename(tmp_path / "table")
-    settings = {
-        "executor_memory": "512m",
-        "speculation": "true",
-        "speculation_quantile": "0.5",
-        "speculation_multiplier": "1.1",
-        "speculation_interval": "100ms",
-        "speculation_minTaskRuntime": "500ms",
-    }
     with (
         StandaloneCluster(tmp_path) as cluster,
-        SparkProcess(SPECULATION, tmp_path, master=cluster.master, **settings) as spark,
+        SparkProcess(SPECULATION, tmp_path, master=cluster.master, **SPECULATING) as spark,
     ):
         spark.finish()
     wanted = {f"{name} {attempt}" for name in ("delete", "merge", "update") for attempt in (0, 1)}
