@@ -327,6 +327,11 @@ class Snapshot:
         """
         return self._live_files.table(None if predicate is None else self._derived(predicate), columns)
 
+    @property
+    def may_limit_files(self) -> bool:
+        """Whether `some_files` may return fewer than all files."""
+        return self._state.limited is not None
+
     def some_files(self, num_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Return live files, as `files` does, with so many rows together; all unless a server tells some."""
         return self._live_files.some(num_rows, columns)

@@ -399,7 +399,8 @@ class Rewriter:
             if set(columns) <= set(snapshot.partition_columns):
                 columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
             metadata = metadata_of(snapshot) if statement.reads(reference, METADATA) else None
-            yield Use(reference, snapshot, predicate, tuple(columns), metadata=metadata)
+            limit = statement.most_rows(reference, parameters) if snapshot.may_limit_files else None
+            yield Use(reference, snapshot, predicate, tuple(columns), metadata=metadata, limit=limit)
 
     def _changes(
         self, reference: Reference, snapshot: Snapshot, call: Call, values: Mapping[str, Any]
@@ -493,7 +494,7 @@ class Rewriter:
     def _source(self, use: Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""
         sources = self._sources_of(use.snapshot)
-        key = use.predicate, use.columns, use.changes, use.metadata, use.inspection
+        key = use.predicate, use.columns, use.changes, use.metadata, use.inspection, use.limit
         found = sources.get(key)
         if found is None or not self._is_kept(found.helper):
             planned = self._planned if use.changes is None else self._fed
@@ -514,7 +515,7 @@ class Rewriter:
             raise UnsupportedFeatureError(
                 "the table has no columns, which DuckDB needs", feature="empty schema"
             )
-        plan = plan_scan(use.snapshot, use.predicate, use.columns, use.metadata)
+        plan = plan_scan(use.snapshot, use.predicate, use.columns, use.metadata, limit=use.limit)
         parts = f"{_HELPER}:parts:{secrets.token_hex(8)}"
         try:
             relation = planned_relation(self._connection, plan, parts)

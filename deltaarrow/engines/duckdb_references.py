@@ -58,6 +58,7 @@ _PARTS_OF_SELECT = {
     "expressions", "from_", "joins", "where", "group", "having", "qualify", "windows", "distinct",
     "order", "limit", "offset", "with_",
 }  # fmt: skip
+_PARTS_OF_HEAD = {"expressions", "from_", "limit", "offset"}
 _PARTS_OF_TABLE = {"this", "db", "catalog", "alias"}
 _PARTS_OF_JOIN = {"this", "side", "kind", "on", "using", "method"}
 _KEEPS_RIGHT = ("RIGHT", "FULL")
@@ -215,6 +216,22 @@ class Statement:
             if is_telling(found) and not (meets_nulls and may_keep_nulls(found)):
                 usable.append(found)
         return And(tuple(usable)) if usable else None
+
+    def most_rows(
+        self, reference: Reference, parameters: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> int | None:
+        """Return how many rows of a table are enough for the statement, whichever they are; None for all.
+
+        They are for a SELECT of nothing but columns of the one table, with a LIMIT.
+        """
+        scope = _Scope.of(reference)
+        if scope is None or scope.joins or _extra(scope.select, _PARTS_OF_HEAD):
+            return None
+        if any(each.unalias().key not in ("column", "star") for each in scope.select.expressions):
+            return None
+        values = self.values(parameters)
+        limit, offset = (_whole_number(scope.select.args.get(part), values) for part in ("limit", "offset"))
+        return None if limit is None or offset is None else limit + offset
 
     def equated(self, reference: Reference, schema: StructType) -> Iterator[tuple[Found, str, str]]:
         """Yield the columns of a table that only rows have which are equal to a column of another table.
@@ -481,6 +498,20 @@ def _renames(table: "exp.Table") -> bool:
 def _is_usual_join(join: "exp.Join") -> bool:
     is_known = join.side in _SIDES and join.kind in _KINDS and not join.method
     return is_known and not _extra(join, _PARTS_OF_JOIN)
+
+
+def _whole_number(part: "exp.Expr | None", values: Mapping[str, Any]) -> int | None:
+    """The number of a LIMIT or an OFFSET, which is 0 if there is none; None for anything else."""
+    if part is None:
+        return 0
+    node = part.args.get("expression")
+    if node is None or _extra(part, {"expression"}):
+        return None
+    if node.key == "placeholder":
+        value = values.get(fold(str(node.name)))
+    else:
+        value = int(node.name) if node.key == "literal" and node.is_int else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _is_comma(join: "exp.Join") -> bool:

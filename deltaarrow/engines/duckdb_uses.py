@@ -29,6 +29,8 @@ class Use:
     """The type of the further column `METADATA`; None if the statement does not read it."""
     inspection: str | None = None
     """Which of `INSPECTIONS` is read instead of the rows."""
+    limit: int | None = None
+    """How many rows are enough, whichever they are; None for all."""
 
 
 class Source(NamedTuple):

@@ -233,6 +233,41 @@ def test_a_limit_goes_along_and_brings_fewer_files(sharing, orders, catalog):
     assert sharing.violations == []
 
 
+HEADS = {
+    "SELECT * FROM shop.orders LIMIT 3": (3, 3),
+    "SELECT id, price AS cost FROM shop.orders LIMIT 2 OFFSET 1": (3, 2),
+    "SELECT count(*) FROM (FROM shop.orders LIMIT 3)": (3, 1),
+    "SELECT o.id FROM shop.orders AS o LIMIT ?": (2, 2),
+    "SELECT * FROM shop.orders WHERE id > 0 LIMIT 3": (None, 3),
+    "SELECT * FROM shop.orders ORDER BY id LIMIT 3": (None, 3),
+    "SELECT DISTINCT day FROM shop.orders LIMIT 3": (None, 3),
+    "SELECT count(*) FROM shop.orders LIMIT 3": (None, 1),
+    "SELECT unnest([id]) FROM shop.orders LIMIT 3": (None, 3),
+    "SELECT a.id FROM shop.orders a, shop.orders b LIMIT 3": (None, 3),
+    "SELECT * FROM shop.orders USING SAMPLE 100% LIMIT 3": (None, 3),
+    "SELECT * FROM shop.orders LIMIT 50%": (None, 3),
+    "SELECT * FROM shop.orders LIMIT (SELECT 3)": (None, 3),
+}
+"""Query -> the number of rows that a server is told to be enough, and the number of rows of the answer."""
+
+
+@pytest.mark.parametrize("query", HEADS)
+def test_a_limit_in_sql_goes_along_if_any_rows_will_do(sharing, orders, catalog, query):
+    sharing.bodies.clear()
+    with connect(catalog=catalog) as lake:
+        rows = lake.execute(query, [2] if "?" in query else None).fetchall()
+    assert {body.get("limitHint") for body in sharing.bodies} == {HEADS[query][0]}
+    assert len(rows) == HEADS[query][1]
+    assert sharing.violations == []
+
+
+def test_a_limit_in_spark_sql_goes_along(sharing, orders, catalog):
+    sharing.bodies.clear()
+    with connect(catalog=catalog, dialect="spark") as lake:
+        assert len(lake.sql("SELECT id FROM shop.orders LIMIT 3").fetchall()) == 3
+    assert [body.get("limitHint") for body in sharing.bodies] == [3]
+
+
 def test_a_server_that_counts_deleted_rows_is_asked_for_all_files(sharing, orders, catalog, tmp_path):
     rows = pa.table({"id": range(10)})
     vectors = {"delta.enableDeletionVectors": "true"}
