@@ -224,7 +224,7 @@ class Catalog:
         if self.is_pinned(names):
             with self._lock:
                 store = self._pinned[fold(names[0])][1].store
-            return TableLocation(store.uri, store.storage_options)
+            return TableLocation(store.uri, store.storage_options, opener=lambda: store)
         schema = self.schema_of(names)
         if schema == PLACES:
             return TableLocation(names[-1], self.storage_options)
