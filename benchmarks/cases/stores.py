@@ -9,7 +9,9 @@ import itertools
 import json
 import os
 import shutil
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +22,15 @@ from benchmarks.data_maintenance import write_folder_of_files
 from benchmarks.extension import HTTPFS, connect_to
 from benchmarks.object_server import Traffic, serving
 
-__all__ = ["cases"]
+__all__ = ["NEEDED", "cases"]
+
+NEEDED = "needed bytes alone"
+"""Plain requests for the columns of the log that hold the answer, by a client that knows where they are."""
 
 _MILLISECONDS = 20
 _COMMITS = 20
 _FILES = 20
+_DAY = day(307).isoformat()
 
 
 class _Done(NamedTuple):
@@ -56,8 +62,20 @@ def cases(scale: Scale) -> list[Case]:
         f"files_{short(listed)}_unneeded_10_percent", partial(write_folder_of_files, files=listed)
     )
     return [
-        _case("open", log, _open, Target(plus=8, of="one after another")),
-        _case("plan_one_day", log, _plan),
+        _case(
+            "open",
+            log,
+            _open,
+            *(Target(plus=8, of="one after another"), _LITTLE_MORE),
+            peers={NEEDED: partial(_needed_of_log, is_planned=False)},
+        ),
+        _case(
+            "plan_one_day",
+            log,
+            _plan,
+            _LITTLE_MORE,
+            peers={NEEDED: partial(_needed_of_log, is_planned=True)},
+        ),
         _case("scan_one_column", orders, _scan, _LIKE_DUCKDB, peers={HTTPFS: _files_in_duckdb}),
         Case(
             f"scan_one_column_in_duckdb_{orders.name}",
@@ -74,6 +92,7 @@ def cases(scale: Scale) -> list[Case]:
 
 
 _LIKE_DUCKDB = Target(HTTPFS, 1.2, of="requests")
+_LITTLE_MORE = Target(NEEDED, 1.3, of="sent MB")
 
 
 def _case(
@@ -127,6 +146,81 @@ def _files_in_duckdb(data: Path, _: Path) -> Iterator[Any]:
             yield _Done(partial(int, found), server.traffic())
 
 
+def _needed_of_log(data: Path, _: Path, *, is_planned: bool) -> Iterator[Any]:
+    """The listing, the commits, and of the checkpoint the footer and the actions that are not about files.
+
+    For the plan of a day also the partition values of all files, and the paths in the row groups that have
+    files of the day.
+    """
+    import pyarrow.parquet as pq
+
+    log = data / "_delta_log"
+    (checkpoint,) = log.glob("*.parquet")
+    metadata = pq.read_metadata(checkpoint)
+    of_day = _rows_of_day(checkpoint) if is_planned else []
+    spans = [(checkpoint.stat().st_size - 8 - metadata.serialized_size, metadata.serialized_size + 8)]
+    first = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        wanted = [] if number else ["protocol.", "metaData.", "txn."]
+        if is_planned:
+            wanted.append("add.partitionValues.")
+        if any(first <= row < first + group.num_rows for row in of_day):
+            wanted.append("add.path")
+        spans += _spans(group, tuple(wanted))
+        first += group.num_rows
+    commits = sorted(path.name for path in log.glob("*.json"))
+    folder = f"{data.name}/_delta_log"
+    with serving(data.parent, _MILLISECONDS) as server:
+
+        def get(name: str, span: tuple[int, int] | None = None) -> bytes:
+            asked = {} if span is None else {"Range": f"bytes={span[0]}-{span[0] + span[1] - 1}"}
+            request = urllib.request.Request(f"http://127.0.0.1:{server.port}/{name}", headers=asked)
+            with urllib.request.urlopen(request) as answer:
+                return bytes(answer.read())
+
+        while True:
+            server.traffic()
+            yield READY
+            get(f"{folder}/_last_checkpoint")
+            get(
+                f"{data.name}?list-type=2&prefix=_delta_log/&delimiter=/&start-after=_delta_log/{checkpoint.name}"
+            )
+            with ThreadPoolExecutor() as pool:
+                texts = list(pool.map(lambda name: get(f"{folder}/{name}"), commits))
+                list(pool.map(partial(get, f"{folder}/{checkpoint.name}"), spans))
+            found = int(commits[-1].removesuffix(".json"))
+            if is_planned:
+                found = len(of_day) + sum(
+                    _change_of_day(line) for text in texts for line in text.splitlines()
+                )
+            yield _Done(partial(int, found), server.traffic())
+
+
+def _spans(group: Any, wanted: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """The places and lengths of the columns of a row group whose names begin so."""
+    for column in map(group.column, range(group.num_columns)):
+        if column.path_in_schema.startswith(wanted):
+            places = (column.dictionary_page_offset, column.data_page_offset)
+            yield min(place for place in places if place is not None), column.total_compressed_size
+
+
+def _rows_of_day(checkpoint: Path) -> list[int]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(checkpoint) as file:
+        values = file.read(columns=["add.partitionValues"])["add"].to_pylist()
+    return [row for row, add in enumerate(values) if add and dict(add["partitionValues"])["day"] == _DAY]
+
+
+def _change_of_day(line: bytes) -> int:
+    """How many more files of the day there are after a line of a commit."""
+    action = json.loads(line)
+    if "add" in action:
+        return int(action["add"]["partitionValues"]["day"] == _DAY)
+    return -int("remove" in action and f"day={_DAY}/" in action["remove"]["path"])
+
+
 def _answer(done: _Done) -> Any:
     return done.found()
 
@@ -150,7 +244,7 @@ def _open(library: Any, uri: str, options: dict[str, str]) -> Iterator[Any]:
 
 def _plan(library: Any, uri: str, options: dict[str, str]) -> Iterator[Any]:
     yield
-    condition = f"day = '{day(307).isoformat()}'"
+    condition = f"day = '{_DAY}'"
     files = library.DeltaTable(uri, storage_options=options).file_uris(file_pruning_predicate=condition)
     yield lambda: len(files)
 

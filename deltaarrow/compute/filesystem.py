@@ -16,6 +16,7 @@ from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.runtime.lazy import lazy_attributes
+from deltaarrow.storage.open_files import OPEN_SCHEME, open_file_at
 
 if TYPE_CHECKING:
     import fsspec
@@ -88,14 +89,21 @@ class RangeReader:
         """Do nothing: nothing is held open."""
 
 
-def filesystem_for_duckdb(store: "Store") -> "fsspec.AbstractFileSystem | None":
+def filesystem_for_duckdb(
+    store: "Store", *, with_open_files: bool = False
+) -> "fsspec.AbstractFileSystem | None":
     """Return the file system of a store for ``DuckDBPyConnection.register_filesystem``.
 
-    None for files of this machine. Errors are those of the store, which is asked for its file system at each
-    call: credentials may have been renewed.
+    With `with_open_files` it also has the addresses of every `OpenFile`. None for files of this machine.
+    Errors are those of the store, which is asked for its file system at each call: credentials may have been
+    renewed.
     """
     filesystem = store.fsspec_filesystem()
-    return None if filesystem is None else _wrapper()(store, filesystem.protocol)
+    if filesystem is None:
+        return None
+    protocols = filesystem.protocol
+    protocols = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+    return _wrapper()(store, (*protocols, OPEN_SCHEME) if with_open_files else protocols)
 
 
 @functools.cache
@@ -105,7 +113,7 @@ def _wrapper() -> Any:
     class DuckDBFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
         cachable = False
 
-        def __init__(self, store: "Store", protocol: str | tuple[str, ...]) -> None:
+        def __init__(self, store: "Store", protocol: tuple[str, ...]) -> None:
             super().__init__()
             self._store = store
             self._service = _lazily("service_of")(store.uri, store.storage_options)
@@ -126,6 +134,8 @@ def _wrapper() -> Any:
             filesystem = self._filesystem()
             if mode != "rb":
                 return filesystem.open(path, mode, **options)
+            if (shared := open_file_at(path)) is not None:
+                return RangeReader(shared.data.read)
             inside = self._service.path(filesystem, path)
             is_known = _lazily("is_written_once")(inside)
             opened = self._written_once if is_known else _lazily("OpenedObjects")(self._store, self._service)
@@ -135,6 +145,8 @@ def _wrapper() -> Any:
             return RangeReader(found.read)
 
         def _info_when_opened(self, path: str) -> Mapping[str, Any]:
+            if (shared := open_file_at(path)) is not None:
+                return shared.data.info
             with self._lock:
                 found = self._opened.get(path)
             if found is None:
@@ -160,6 +172,8 @@ def _wrapper() -> Any:
             return self._filesystem().glob(path, **options)
 
         def unstrip_protocol(self, name: str) -> Any:
+            if name.startswith(f"{OPEN_SCHEME}://"):
+                return name
             return self._filesystem().unstrip_protocol(name)
 
     return DuckDBFileSystem

@@ -12,7 +12,7 @@ files stayed the same.
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from deltaarrow.actions import AddFile
 from deltaarrow.columnar.arrays import validity
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.log import LogState
-from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.log.checkpoints import CheckpointFiles, open_file
 from deltaarrow.log.file_sources import FileSources, OpenSources
 from deltaarrow.log.names import has_unique_name
 from deltaarrow.log.row_numbers import PLACE, numbered_from, row_condition
@@ -29,6 +29,9 @@ from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, read_statistics
+
+if TYPE_CHECKING:
+    from deltaarrow.storage.open_files import OpenFile
 
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
@@ -54,10 +57,11 @@ class CheckpointRows:
     def __init__(self, state: LogState, files: CheckpointFiles) -> None:
         self._state = state
         self._files = files
-        found = self._found_identity()
-        if found is None:
+        found = self._found_identities()
+        if None in found.values():
             raise UnreadableRowsError(f"{state.store.uri} cannot tell a file from its replacement")
-        self.identity = found
+        self._identities = found
+        self.identity: tuple[Hashable, ...] = (self._files.names, *found.values())
         """The names of the files, with what tells each from a replacement; equal in other processes."""
 
     @property
@@ -65,17 +69,43 @@ class CheckpointRows:
         """As `FileRows`; a new object each time, since it keeps what it has read of all rows."""
         return _CheckpointEvidence(self)
 
-    def _found_identity(self) -> tuple[Hashable, ...] | None:
-        names = [name for name in self._files.names if not has_unique_name(name)]
-        try:
-            found = [self._state.store.identity(name) for name in names]
-        except FileNotFoundError:
-            return None
-        return None if None in found else (self._files.names, *found)
+    def _found_identities(self) -> dict[str, Hashable | None]:
+        """What tells each file that may be replaced from its replacement; None for what is not known."""
+        found: dict[str, Hashable | None] = {}
+        for name in self._files.names:
+            if not has_unique_name(name):
+                try:
+                    found[name] = self._state.store.identity(name)
+                except FileNotFoundError:
+                    found[name] = None
+        return found
 
     def are_current(self) -> bool:
         """Whether the files are still those that were read."""
-        return self._found_identity() == self.identity
+        return self._found_identities() == self._identities
+
+    @cached_property
+    def _opened(self) -> dict[str, "OpenFile"]:
+        """Those of the files that stay open for all of the reads."""
+        store, cache = self._state.store, self.cache
+        found = {name: open_file(store, name, known, cache) for name, known in self._identities.items()}
+        return {name: opened for name, opened in found.items() if opened is not None}
+
+    def _part(self, *names: str) -> CheckpointFiles:
+        """Some of the files, for DuckDB."""
+        store, opened = self._state.store, self._opened
+        addresses = [opened[name].address if name in opened else store.location(name) for name in names]
+        return CheckpointFiles(names, self._files.schema, tuple(addresses))
+
+    @property
+    def _all(self) -> CheckpointFiles:
+        return self._part(*self._files.names)
+
+    def _source(self, name: str) -> pa.NativeFile:
+        """A file, for Arrow."""
+        if name in self._opened:
+            return self._opened[name].arrow_file()
+        return self._filesystem.open_input_file(self._state.store.arrow_path(name))
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -86,12 +116,11 @@ class CheckpointRows:
 
         Raises `UnreadableRowsError` for a footer that contradicts itself.
         """
-        store = self._state.store
 
         def read() -> list[Footer]:
             found = []
             for name in self._files.names:
-                with self._filesystem.open_input_file(store.arrow_path(name)) as source:
+                with self._source(name) as source:
                     found.append(read_footer(source))
             return found
 
@@ -150,24 +179,24 @@ class CheckpointRows:
         """Yield the `add` column of a file, reduced to its partition values, in batches."""
         import pyarrow.parquet as pq
 
-        store, metadata = self._state.store, self._footers[number].metadata()
+        name, metadata = self._files.names[number], self._footers[number].metadata()
         at_once = self._state.limits.rows_at_once
         leaves = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
         # Parquet stores the texts as dictionary codes, which are read in a third of the time of the texts.
         texts = [leaf for leaf in leaves if leaf.startswith(f"add.{_PARTITION_VALUES}.")]
-        path, filesystem = store.arrow_path(self._files.names[number]), self._filesystem
 
         def read(group: int) -> Iterator[pa.StructArray]:
             # One row group at a time: a batch across row groups would have two dictionaries.
             columns = [f"add.{_PARTITION_VALUES}"]
-            with pq.ParquetFile(
-                path, filesystem=filesystem, metadata=metadata, read_dictionary=texts
-            ) as file:
+            with (
+                self._source(name) as source,
+                pq.ParquetFile(source, metadata=metadata, read_dictionary=texts) as file,
+            ):
                 for batch in file.iter_batches(at_once, [group], columns, use_threads=False):
                     yield batch.column("add")
 
         groups = range(metadata.num_row_groups)
-        if store.is_local or len(groups) < 2:
+        if self._state.store.is_local or len(groups) < 2:
             for group in groups:
                 yield from read(group)
             return
@@ -227,7 +256,7 @@ class CheckpointRows:
     def table(self, rows: np.ndarray | None, columns: Sequence[str]) -> pa.Table:
         """As `FileRows`."""
         with FileSources(self._state).open(AddFile.KEY) as sources:
-            parts = self._among(sources, rows) if rows is not None else [(self._files, None, 0)]
+            parts = self._among(sources, rows) if rows is not None else [(self._all, None, 0)]
             # Some writers leave an empty struct where others leave NULL.
             found = [(part, among and f"{among} AND add.path IS NOT NULL") for part, among, _ in parts]
             return sources.table(found, columns)
@@ -237,13 +266,13 @@ class CheckpointRows:
     ) -> Iterable[tuple[CheckpointFiles, str, int]]:
         """The files that contain `rows`, each with a condition on ``file_row_number`` and its number."""
         if rows is None:
-            yield self._files, "TRUE", 0
+            yield self._all, "TRUE", 0
             return
         numbers = np.searchsorted(self._ends, rows, "right")
         starts = self._ends - self._counts
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             found = rows[numbers == number] - starts[number]
-            file = CheckpointFiles((self._files.names[number],), self._files.schema)
+            file = self._part(self._files.names[number])
             yield file, row_condition(sources.cursor, found, self._state.limits.numbered_rows), number
 
 

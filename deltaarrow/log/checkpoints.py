@@ -6,7 +6,7 @@ name, because V2 content is also stored under classic names.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError, StorageError
 from deltaarrow.log.commits import read_commit
-from deltaarrow.log.names import SIDECAR_FOLDER, LogFile
+from deltaarrow.log.names import SIDECAR_FOLDER, LogFile, has_unique_name
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.runtime.cache import CacheSpace
@@ -37,11 +37,14 @@ from deltaarrow.storage import Store, canonical_path_sql, decode_path, system_fa
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+    from deltaarrow.storage.open_files import OpenFile
+
 __all__ = [
     "CheckpointFiles",
     "CheckpointHead",
     "is_complete",
     "open_checkpoint",
+    "open_file",
     "read_file_actions",
     "read_sidecar_names",
     "sidecar_location",
@@ -58,6 +61,8 @@ class CheckpointFiles:
 
     names: tuple[str, ...]
     schema: pa.Schema
+    addresses: tuple[str, ...] = ()
+    """Where DuckDB finds the files if they are open (`OpenFile`); else they are opened by their names."""
 
     @property
     def stats_parsed_type(self) -> pa.DataType | None:
@@ -103,7 +108,8 @@ class CheckpointFiles:
         selected = ", ".join(
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
-        files = ", ".join(quote_file(store.location(name)) for name in self.names)
+        places = self.addresses or [store.location(name) for name in self.names]
+        files = ", ".join(map(quote_file, places))
         # Hive partitioning would turn `a=b` in the table's path into a column of the checkpoint.
         return (
             f"SELECT {selected} FROM read_parquet([{files}], hive_partitioning = false)"
@@ -230,19 +236,46 @@ def _reading(name: str) -> Iterator[None]:
         raise system_failure(error, name) or CorruptLogError(f"{name} cannot be read: {error}") from error
 
 
+def open_file(store: Store, name: str, identity: Hashable, cache: CacheSpace) -> "OpenFile | None":
+    """Return a checkpoint file that may be replaced, open, as it was opened before or anew.
+
+    None if it costs nothing to open, or if it has another `Store.identity` than asked for.
+    """
+    known: OpenFile | None = cache.get(("open file", name, identity))
+    opened = store.open_file(name) if known is None else known
+    if known is None and opened is not None:
+        _keep_open(name, opened, cache)
+    return opened if opened is not None and opened.identity == identity else None
+
+
+def _keep_open(name: str, opened: "OpenFile", cache: CacheSpace) -> None:
+    cache.put(("open file", name, opened.identity), opened, opened.nbytes)
+
+
 @contextlib.contextmanager
-def _open_parquet(store: Store, name: str) -> "Iterator[tuple[pq.ParquetFile, Footer]]":
-    """Open a Parquet file after checking its footer and that its columns have the types of actions."""
+def _open_parquet(
+    store: Store, name: str, cache: CacheSpace | None = None
+) -> "Iterator[tuple[pq.ParquetFile, Footer]]":
+    """Open a Parquet file after checking its footer and that its columns have the types of actions.
+
+    With `cache` the file stays open for `open_file`.
+    """
     import pyarrow.parquet as pq
 
-    with store.arrow_filesystem().open_input_file(store.arrow_path(name)) as source:
+    opened = None if cache is None or has_unique_name(name) else store.open_file(name)
+    if cache is not None and opened is not None:
+        _keep_open(name, opened, cache)
+        file = opened.arrow_file()
+    else:
+        file = store.arrow_filesystem().open_input_file(store.arrow_path(name))
+    with file as source:
         footer = read_footer(source)
-        with pq.ParquetFile(source, metadata=footer.metadata()) as file:
-            for column in file.schema_arrow:
+        with pq.ParquetFile(source, metadata=footer.metadata()) as parquet:
+            for column in parquet.schema_arrow:
                 if (rule := _ACTIONS.get(column.name)) is not None and not pa.types.is_null(column.type):
                     _ensure_type(column.name, column.type, rule)
             _ensure_equal_nulls(footer)
-            yield file, footer
+            yield parquet, footer
 
 
 def _ensure_equal_nulls(footer: Footer) -> None:
@@ -258,7 +291,7 @@ def _ensure_equal_nulls(footer: Footer) -> None:
 
 def _read_parquet_head(store: Store, name: str, head: CheckpointHead) -> bool:
     """Add the actions that are not about files; return whether there is a column for file actions."""
-    with _open_parquet(store, name) as (file, footer):
+    with _open_parquet(store, name, head.cache) as (file, footer):
         schema = file.schema_arrow
         leaves = {column: footer.leaves_below(column) for column in schema.names}
         for number, group in enumerate(footer.row_groups):

@@ -11,7 +11,7 @@ from deltaarrow.storage.object_bytes import ObjectBytes, OpenedObjects, is_writt
 if TYPE_CHECKING:
     from deltaarrow.storage.fsspec_store import FsspecStore
 
-__all__ = ["arrow_handler"]
+__all__ = ["RangeFile", "arrow_handler"]
 
 
 def arrow_handler(store: "FsspecStore") -> Any:
@@ -51,7 +51,7 @@ def _handler_class() -> Any:
         def open_input_file(self, path: str) -> Any:
             store = self._store
             if store.service.reads_ranges:
-                return PythonFile(_RangeFile(self._object(path)), mode="r")
+                return PythonFile(RangeFile(self._object(path)), mode="r")
             with store.reaching():
                 # fsspec's isfile is also False for a place that cannot be reached.
                 _ensure_file(store.service.info(self.fs, path), path)
@@ -84,8 +84,8 @@ class _ReadFile:
         return getattr(self._file, name)
 
 
-class _RangeFile:
-    """An object as a file of Python."""
+class RangeFile:
+    """An object as a file of Python, which is only read."""
 
     closed = False
 
@@ -94,24 +94,30 @@ class _RangeFile:
         self._position = 0
 
     def read(self, size: int = -1) -> bytes:
+        """Return the next `size` bytes, or all to the end."""
         begin = self._position
         data = self._data.read(begin, None if size is None or size < 0 else begin + size)
         self._position += len(data)
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the next position, and return it."""
         begin = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._data.size}[whence]
         self._position = begin + offset
         return self._position
 
     def tell(self) -> int:
+        """Return the next position."""
         return self._position
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
+        """Return True."""
         return True
 
     def close(self) -> None:
+        """Note that it is closed; nothing is held open."""
         self.closed = True

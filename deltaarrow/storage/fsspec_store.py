@@ -36,9 +36,15 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
+    from deltaarrow.storage.open_files import OpenFile
+
 _lazily = lazy_attributes(
     __name__,
-    {"arrow_handler": "deltaarrow.storage.arrow_files", "cached": "deltaarrow.storage.disk_cache"},
+    {
+        "OpenFile": "deltaarrow.storage.open_files",
+        "arrow_handler": "deltaarrow.storage.arrow_files",
+        "cached": "deltaarrow.storage.disk_cache",
+    },
 )
 
 __all__ = ["FsspecStore", "modified_ms", "service_of"]
@@ -376,10 +382,16 @@ class FsspecStore:
         return size
 
     def identity(self, name: str) -> Hashable | None:
-        """Return the size, and the tags and times that the file system reports; None if it reports none."""
-        info = self._info(name)
-        told = tuple(str(info[key]) for key in (*_TAGS, *_MODIFIED) if info.get(key) is not None)
-        return (info["size"], *told) if told else None
+        """Return the size, and the tag or else the times that the store reports; None if it reports none."""
+        return _identity_of(self._info(name))
+
+    def open_file(self, name: str) -> "OpenFile | None":
+        """Return the object, open; None from a store whose files are read by fsspec."""
+        if not self.service.reads_ranges:
+            return None
+        data = OpenedObjects(self, self.service).open(self.arrow_path(name))
+        opened: OpenFile = _lazily("OpenFile")(data, _identity_of(data.info))
+        return opened
 
     def exists(self, name: str) -> bool:
         """Whether a file of this name exists."""
@@ -490,11 +502,19 @@ def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListin
     return listing
 
 
+def _identity_of(info: Mapping[str, Any]) -> Hashable | None:
+    """As `FsspecStore.identity`, from fsspec's details of a file."""
+    told = [str(info[key]) for key in _TAGS if info.get(key) is not None][:1]
+    told = told or [str(info[key]) for key in _MODIFIED if info.get(key) is not None]
+    return (info["size"], *told) if told else None
+
+
 _SECRET = re.compile("secret|key|token|sas|password|connection_string|credential", re.IGNORECASE)
 """Names of options whose values no text shows."""
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_TAGS = ("ETag", "etag", "generation", "version_id", "VersionId")
+_TAGS = ("generation", "ETag", "etag", "version_id", "VersionId")
+"""Each tells a file from its replacement; the first is used, as not every answer has all."""
 _MODIFIED = ("mtime", "LastModified", "last_modified", "modified", "updated", "created")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.fork_safety import Lock
+from deltaarrow.storage.service import TAIL_BYTES
 
 if TYPE_CHECKING:
     from deltaarrow.storage.service import Service
@@ -49,7 +50,8 @@ class ObjectBytes:
         service: the requests of the store.
         path: the object, inside the file system.
         info: fsspec's details of it.
-        tail: last bytes of the object, which need no request.
+        tail: last bytes of the object, which need no request. Without them the first read near the end gets
+            `TAIL_BYTES`: a reader of Parquet wants the length of the footer, and then the footer.
 
     Attributes:
         info: as given.
@@ -61,6 +63,7 @@ class ObjectBytes:
     ) -> None:
         self._store, self._service, self._path = store, service, path
         self.info, self.size, self._tail = info, int(info["size"]), tail
+        self._keeps_tail = True
 
     def read(self, begin: int, end: int | None) -> bytes:
         """Return the bytes from `begin` to `end`, or to the end of the object.
@@ -70,6 +73,9 @@ class ObjectBytes:
         end = self.size if end is None else min(end, self.size)
         if end <= begin:
             return b""
+        begins_in_tail = begin >= self.size - TAIL_BYTES and self.size > _WHOLE_BYTES
+        if begins_in_tail and self._keeps_tail and not self._tail:
+            self._tail = self._fetched(self.size - TAIL_BYTES, self.size)
         tail = self._tail
         known = self.size - len(tail)
         if begin < known and self.size <= _WHOLE_BYTES:
@@ -77,9 +83,14 @@ class ObjectBytes:
             known = 0
         return self._fetched(begin, end) if begin < known else tail[begin - known : end - known]
 
+    @property
+    def nbytes(self) -> int:
+        """The most bytes of the object that it keeps in memory."""
+        return self.size if self.size <= _WHOLE_BYTES else TAIL_BYTES
+
     def forget_bytes(self) -> None:
         """Keep the size alone."""
-        self._tail = b""
+        self._keeps_tail, self._tail = False, b""
 
     def _fetched(self, begin: int, end: int) -> bytes:
         with self._store.reaching():

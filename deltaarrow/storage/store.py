@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
+    from deltaarrow.storage.open_files import OpenFile
+
 __all__ = ["FileEntry", "FileStatus", "FolderListing", "IoStats", "Output", "Store", "ensure_range"]
 
 
@@ -154,6 +156,12 @@ class Store(Protocol):
 
     def identity(self, name: str) -> Hashable | None:
         """Return a value that changes when the file is replaced; None if the store has none.
+
+        Raises `FileNotFoundError` if the file does not exist.
+        """
+
+    def open_file(self, name: str) -> "OpenFile | None":
+        """Return a file that several readers share, open; None where each opens it at no cost.
 
         Raises `FileNotFoundError` if the file does not exist.
         """

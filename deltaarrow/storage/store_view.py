@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
+    from deltaarrow.storage.open_files import OpenFile
+
 __all__ = ["StoreView"]
 
 
@@ -85,6 +87,10 @@ class StoreView:
     def identity(self, name: str) -> Hashable | None:
         """Return a value that changes when the file is replaced."""
         return self._store.identity(name)
+
+    def open_file(self, name: str) -> "OpenFile | None":
+        """Return the file, open."""
+        return self._store.open_file(name)
 
     def exists(self, name: str) -> bool:
         """Whether there is a file of this name."""
