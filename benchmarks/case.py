@@ -7,7 +7,7 @@ a process that measures one engine must not hold the libraries of another.
 import inspect
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -23,6 +23,7 @@ __all__ = [
     "Quantity",
     "Scale",
     "Target",
+    "no_figures",
     "short",
 ]
 
@@ -92,6 +93,11 @@ class Target:
         return (self.times or 0) * peer + self.plus
 
 
+def no_figures(result: Any) -> dict[str, float]:
+    """Return nothing: a case whose result has no further figures."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Case:
     """The same work for several engines.
@@ -111,7 +117,7 @@ class Case:
     dataset: Dataset
     engines: Mapping[str, Engine]
     answer: Callable[[Any], Any]
-    figures: Callable[[Any], Mapping[str, float]] = field(default=lambda _: {})
+    figures: Callable[[Any], Mapping[str, float]] = no_figures
     targets: tuple[Target, ...] = ()
     yardsticks: frozenset[str] = frozenset()
 

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, short
+from benchmarks.case import OURS, READY, Case, Dataset, Engine, Scale, Target, no_figures, short
 from benchmarks.cases.dml import describe_rows, lineitem_dataset, linked_table, merge_all, written_files
 from benchmarks.data_lineitem import MERGED, VECTORS
 from benchmarks.data_maintenance import write_folder_of_files
@@ -110,7 +110,7 @@ def cases(scale: Scale) -> list[Case]:
     merge = f"{named}_merge_{short(rows // 60)}_half_matching"
     found.append((merge, table, _MERGE, _linked_beside_source, describe_rows, written_files, 0.8))
     vacuum = f"{folder.name}_vacuum"
-    found.append((vacuum, folder, _VACUUM, _linked_folder, _remaining_files, _no_figures, 1.0))
+    found.append((vacuum, folder, _VACUUM, _linked_folder, _remaining_files, no_figures, 1.0))
     return [
         Case(
             f"{name}_on_{place}",
@@ -197,10 +197,6 @@ def _linked_folder(data: Path, folder: Path) -> Path:
 
 
 # --- answers ---------------------------------------------------------------------------------------
-
-
-def _no_figures(folder: Path) -> dict[str, float]:
-    return {}
 
 
 def _remaining_files(folder: Path) -> dict[str, int]:
