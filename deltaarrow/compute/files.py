@@ -81,7 +81,7 @@ def _connect(
     connection = connect(files=True, memory_limit=memory_limit)
     if spill_limit is not None:
         connection.execute(f"SET max_temp_directory_size = '{spill_limit}B'")
-    filesystem = filesystem_for_duckdb(store, with_open_files=True)
+    filesystem = filesystem_for_duckdb(store)
     if filesystem is not None:
         connection.register_filesystem(filesystem)
     return connection

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.storage.open_files import OPEN_SCHEME, open_file_at
+from deltaarrow.storage.open_files import open_file_at
 
 if TYPE_CHECKING:
     import fsspec
@@ -89,21 +89,14 @@ class RangeReader:
         """Do nothing: nothing is held open."""
 
 
-def filesystem_for_duckdb(
-    store: "Store", *, with_open_files: bool = False
-) -> "fsspec.AbstractFileSystem | None":
+def filesystem_for_duckdb(store: "Store") -> "fsspec.AbstractFileSystem | None":
     """Return the file system of a store for ``DuckDBPyConnection.register_filesystem``.
 
-    With `with_open_files` it also has the addresses of every `OpenFile`. None for files of this machine.
-    Errors are those of the store, which is asked for its file system at each call: credentials may have been
-    renewed.
+    None for files of this machine. It also has the addresses of every `OpenFile`. Errors are those of the
+    store, which is asked for its file system at each call: credentials may have been renewed.
     """
     filesystem = store.fsspec_filesystem()
-    if filesystem is None:
-        return None
-    protocols = filesystem.protocol
-    protocols = (protocols,) if isinstance(protocols, str) else tuple(protocols)
-    return _wrapper()(store, (*protocols, OPEN_SCHEME) if with_open_files else protocols)
+    return None if filesystem is None else _wrapper()(store, filesystem.protocol)
 
 
 @functools.cache
@@ -113,7 +106,7 @@ def _wrapper() -> Any:
     class DuckDBFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
         cachable = False
 
-        def __init__(self, store: "Store", protocol: tuple[str, ...]) -> None:
+        def __init__(self, store: "Store", protocol: str | tuple[str, ...]) -> None:
             super().__init__()
             self._store = store
             self._service = _lazily("service_of")(store.uri, store.storage_options)
@@ -172,7 +165,7 @@ def _wrapper() -> Any:
             return self._filesystem().glob(path, **options)
 
         def unstrip_protocol(self, name: str) -> Any:
-            if name.startswith(f"{OPEN_SCHEME}://"):
+            if open_file_at(name) is not None:
                 return name
             return self._filesystem().unstrip_protocol(name)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _lazily = lazy_attributes(
     __name__,
     {
-        "OpenFile": "deltaarrow.storage.open_files",
+        "shared_file": "deltaarrow.storage.open_files",
         "arrow_handler": "deltaarrow.storage.arrow_files",
         "cached": "deltaarrow.storage.disk_cache",
     },
@@ -389,8 +389,10 @@ class FsspecStore:
         """Return the object, open; None from a store whose files are read by fsspec."""
         if not self.service.reads_ranges:
             return None
-        data = OpenedObjects(self, self.service).open(self.arrow_path(name))
-        opened: OpenFile = _lazily("OpenFile")(data, _identity_of(data.info))
+        path = self.arrow_path(name)
+        data = OpenedObjects(self, self.service).open(path)
+        place = self.filesystem_key, path
+        opened: OpenFile = _lazily("shared_file")(data, _identity_of(data.info), self.protocol, place)
         return opened
 
     def exists(self, name: str) -> bool:

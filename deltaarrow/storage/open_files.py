@@ -2,11 +2,14 @@
 
 A reader opens an object by a request for its size and its last bytes. Where several readers share one, such
 as Arrow and DuckDB a checkpoint, they read the open file instead: Arrow as a file, and DuckDB by its address,
-which names this file of this process and nothing else. No text of a table can name it, because a store
-refuses the schemes of others.
+which names this file of this process and nothing else. No text of a table can name it, because it is made
+with a key that the process draws by lot.
+
+The scheme of an address is that of the store: DuckDB caches what it reads of the stores that it knows.
 """
 
-import itertools
+import hashlib
+import os
 import weakref
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -16,33 +19,28 @@ from deltaarrow.storage.object_bytes import ObjectBytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["OPEN_SCHEME", "OpenFile", "open_file_at"]
+__all__ = ["OpenFile", "open_file_at", "shared_file"]
 
-OPEN_SCHEME = "deltaarrow-open"
-"""The scheme of the addresses of open files."""
+_key = os.urandom(32)
+"""Addresses are made of options of stores, which they must not tell."""
 
-_numbers = itertools.count()
 _open: "weakref.WeakValueDictionary[str, OpenFile]" = weakref.WeakValueDictionary()
 
 
 class OpenFile:
     """An object that stays open as long as somebody has this; works in threads and after a fork.
 
-    Args:
-        data: reads the object.
-        identity: as `Store.identity`, at the time when it was opened. If the object is replaced, reads give
-            bytes of both, so ask for the identity again after reading.
+    Made by `shared_file`.
 
     Attributes:
         address: where DuckDB finds it.
-        data: as given.
-        identity: as given.
+        data: reads the object.
+        identity: as `Store.identity`, at the time when it was opened. If the object is replaced, reads give
+            bytes of both, so ask for the identity again after reading.
     """
 
-    def __init__(self, data: ObjectBytes, identity: Hashable | None) -> None:
-        self.data, self.identity = data, identity
-        self.address = f"{OPEN_SCHEME}://{next(_numbers)}"
-        _open[self.address] = self
+    def __init__(self, data: ObjectBytes, identity: Hashable | None, address: str) -> None:
+        self.data, self.identity, self.address = data, identity, address
 
     @property
     def nbytes(self) -> int:
@@ -56,6 +54,22 @@ class OpenFile:
         from deltaarrow.storage.arrow_files import RangeFile
 
         return PythonFile(RangeFile(self.data), mode="r")
+
+
+def shared_file(data: ObjectBytes, identity: Hashable | None, scheme: str, place: Hashable) -> OpenFile:
+    """Return an object that was opened, or the same one that is open already.
+
+    Args:
+        data: reads the object.
+        identity: as `Store.identity`.
+        scheme: of the address, which the file system has in DuckDB.
+        place: the file system and the path. With the identity it gives the address, so that what DuckDB has
+            cached of a file serves again when the file is opened anew, and never for its replacement.
+    """
+    what = os.urandom(16) if identity is None else (place, identity)
+    digest = hashlib.blake2b(repr(what).encode(), key=_key, digest_size=16).hexdigest()
+    address = f"{scheme}://deltaarrow-open-file/{digest}"
+    return _open.setdefault(address, OpenFile(data, identity, address))
 
 
 def open_file_at(address: str) -> OpenFile | None:
