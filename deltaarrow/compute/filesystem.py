@@ -16,7 +16,6 @@ from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.storage.open_files import open_file_at
 
 if TYPE_CHECKING:
     import fsspec
@@ -35,6 +34,7 @@ _lazily = lazy_attributes(
     {
         "OpenedObjects": "deltaarrow.storage.object_bytes",
         "is_written_once": "deltaarrow.storage.object_bytes",
+        "open_object_at": "deltaarrow.storage.open_objects",
         "modified_ms": "deltaarrow.storage.fsspec_store",
         "service_of": "deltaarrow.storage.fsspec_store",
     },
@@ -92,7 +92,7 @@ class RangeReader:
 def filesystem_for_duckdb(store: "Store") -> "fsspec.AbstractFileSystem | None":
     """Return the file system of a store for ``DuckDBPyConnection.register_filesystem``.
 
-    None for files of this machine. It also has the addresses of every `OpenFile`. Errors are those of the
+    None for files of this machine. It also has the addresses of every `OpenObject`. Errors are those of the
     store, which is asked for its file system at each call: credentials may have been renewed.
     """
     filesystem = store.fsspec_filesystem()
@@ -127,7 +127,7 @@ def _wrapper() -> Any:
             filesystem = self._filesystem()
             if mode != "rb":
                 return filesystem.open(path, mode, **options)
-            if (shared := open_file_at(path)) is not None:
+            if (shared := _lazily("open_object_at")(path)) is not None:
                 return RangeReader(shared.data.read)
             inside = self._service.path(filesystem, path)
             is_known = _lazily("is_written_once")(inside)
@@ -138,8 +138,9 @@ def _wrapper() -> Any:
             return RangeReader(found.read)
 
         def _info_when_opened(self, path: str) -> Mapping[str, Any]:
-            if (shared := open_file_at(path)) is not None:
-                return shared.data.info
+            if (shared := _lazily("open_object_at")(path)) is not None:
+                info: Mapping[str, Any] = shared.data.info
+                return info
             with self._lock:
                 found = self._opened.get(path)
             if found is None:
@@ -165,7 +166,7 @@ def _wrapper() -> Any:
             return self._filesystem().glob(path, **options)
 
         def unstrip_protocol(self, name: str) -> Any:
-            if open_file_at(name) is not None:
+            if _lazily("open_object_at")(name) is not None:
                 return name
             return self._filesystem().unstrip_protocol(name)
 

@@ -12,7 +12,7 @@ files stayed the same.
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,9 +29,7 @@ from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.statistics import Asked, read_statistics
-
-if TYPE_CHECKING:
-    from deltaarrow.storage.open_files import OpenFile
+from deltaarrow.storage import OpenFile
 
 __all__ = ["CheckpointRows", "UnreadableRowsError"]
 
@@ -85,7 +83,7 @@ class CheckpointRows:
         return self._found_identities() == self._identities
 
     @cached_property
-    def _opened(self) -> dict[str, "OpenFile"]:
+    def _opened(self) -> dict[str, OpenFile]:
         """Those of the files that stay open for all of the reads."""
         store, cache = self._state.store, self.cache
         found = {name: open_file(store, name, known, cache) for name, known in self._identities.items()}

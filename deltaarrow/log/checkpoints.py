@@ -32,12 +32,10 @@ from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.statistics.struct_texts import struct_text_sql
-from deltaarrow.storage import Store, canonical_path_sql, decode_path, system_failure
+from deltaarrow.storage import OpenFile, Store, canonical_path_sql, decode_path, system_failure
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-
-    from deltaarrow.storage.open_files import OpenFile
 
 __all__ = [
     "CheckpointFiles",
@@ -236,7 +234,7 @@ def _reading(name: str) -> Iterator[None]:
         raise system_failure(error, name) or CorruptLogError(f"{name} cannot be read: {error}") from error
 
 
-def open_file(store: Store, name: str, identity: Hashable, cache: CacheSpace) -> "OpenFile | None":
+def open_file(store: Store, name: str, identity: Hashable, cache: CacheSpace) -> OpenFile | None:
     """Return a checkpoint file that may be replaced, open, as it was opened before or anew.
 
     None if it costs nothing to open, or if it has another `Store.identity` than asked for.
@@ -248,7 +246,7 @@ def open_file(store: Store, name: str, identity: Hashable, cache: CacheSpace) ->
     return opened if opened is not None and opened.identity == identity else None
 
 
-def _keep_open(name: str, opened: "OpenFile", cache: CacheSpace) -> None:
+def _keep_open(name: str, opened: OpenFile, cache: CacheSpace) -> None:
     cache.put(("open file", name, opened.identity), opened, opened.nbytes)
 
 

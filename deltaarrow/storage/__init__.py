@@ -8,7 +8,7 @@ from deltaarrow.storage.failures import system_failure
 from deltaarrow.storage.local import LocalStore, is_temporary_name
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, Store
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, OpenFile, Output, Store
 from deltaarrow.storage.store_view import StoreView
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = [
     "FsspecStore",
     "IoStats",
     "LocalStore",
+    "OpenFile",
     "Output",
     "Store",
     "StoreView",

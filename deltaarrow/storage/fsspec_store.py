@@ -30,18 +30,24 @@ from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.s3 import S3Service
 from deltaarrow.storage.service import Service, authority_of
 from deltaarrow.storage.sharing import SharingService
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
+from deltaarrow.storage.store import (
+    FileEntry,
+    FileStatus,
+    FolderListing,
+    IoStats,
+    OpenFile,
+    Output,
+    ensure_range,
+)
 
 if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
 
-    from deltaarrow.storage.open_files import OpenFile
-
 _lazily = lazy_attributes(
     __name__,
     {
-        "shared_file": "deltaarrow.storage.open_files",
+        "shared_object": "deltaarrow.storage.open_objects",
         "arrow_handler": "deltaarrow.storage.arrow_files",
         "cached": "deltaarrow.storage.disk_cache",
     },
@@ -385,14 +391,14 @@ class FsspecStore:
         """Return the size, and the tag or else the times that the store reports; None if it reports none."""
         return _identity_of(self._info(name))
 
-    def open_file(self, name: str) -> "OpenFile | None":
+    def open_file(self, name: str) -> OpenFile | None:
         """Return the object, open; None from a store whose files are read by fsspec."""
         if not self.service.reads_ranges:
             return None
         path = self.arrow_path(name)
         data = OpenedObjects(self, self.service).open(path)
         place = self.filesystem_key, path
-        opened: OpenFile = _lazily("shared_file")(data, _identity_of(data.info), self.protocol, place)
+        opened: OpenFile = _lazily("shared_object")(data, _identity_of(data.info), self.protocol, place)
         return opened
 
     def exists(self, name: str) -> bool:

@@ -15,11 +15,19 @@ from deltaarrow.errors import StorageError
 
 if TYPE_CHECKING:
     import fsspec
+    import pyarrow as pa
     import pyarrow.fs
 
-    from deltaarrow.storage.open_files import OpenFile
-
-__all__ = ["FileEntry", "FileStatus", "FolderListing", "IoStats", "Output", "Store", "ensure_range"]
+__all__ = [
+    "FileEntry",
+    "FileStatus",
+    "FolderListing",
+    "IoStats",
+    "OpenFile",
+    "Output",
+    "Store",
+    "ensure_range",
+]
 
 
 class FileEntry(NamedTuple):
@@ -94,6 +102,25 @@ class FolderListing(NamedTuple):
     """Links to folders, which are never followed, and what is neither file nor folder."""
 
 
+class OpenFile(Protocol):
+    """A file of a store that stays open, for several readers.
+
+    If the file is replaced meanwhile, reads give bytes of both: ask for the identity again after reading.
+    """
+
+    address: str
+    """Where DuckDB finds it, on a connection that has the file system of the store."""
+    identity: Hashable | None
+    """As `Store.identity`, at the time when it was opened."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes in memory."""
+
+    def arrow_file(self) -> "pa.NativeFile":
+        """Return it as a file of pyarrow, with a position of its own."""
+
+
 class Store(Protocol):
     """A folder of files, on a disk or in an object store.
 
@@ -160,7 +187,7 @@ class Store(Protocol):
         Raises `FileNotFoundError` if the file does not exist.
         """
 
-    def open_file(self, name: str) -> "OpenFile | None":
+    def open_file(self, name: str) -> OpenFile | None:
         """Return a file that several readers share, open; None where each opens it at no cost.
 
         Raises `FileNotFoundError` if the file does not exist.

@@ -4,13 +4,11 @@ import contextlib
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, Store
+from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, OpenFile, Output, Store
 
 if TYPE_CHECKING:
     import fsspec
     import pyarrow.fs
-
-    from deltaarrow.storage.open_files import OpenFile
 
 __all__ = ["StoreView"]
 
@@ -88,7 +86,7 @@ class StoreView:
         """Return a value that changes when the file is replaced."""
         return self._store.identity(name)
 
-    def open_file(self, name: str) -> "OpenFile | None":
+    def open_file(self, name: str) -> OpenFile | None:
         """Return the file, open."""
         return self._store.open_file(name)
 

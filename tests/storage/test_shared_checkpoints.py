@@ -10,7 +10,7 @@ import pytest
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.storage.open_files import open_file_at
+from deltaarrow.storage.open_objects import open_object_at
 from tests.support.conditions import predicate_of
 from tests.support.stores import Place
 from tests.support.tables import TableBuilder
@@ -109,7 +109,7 @@ def test_only_its_holder_knows_the_address_of_an_open_file(place: Place, log: di
     opened = place.store.open_file(CHECKPOINT)
     assert opened is not None
     assert opened.identity == place.store.identity(CHECKPOINT)
-    assert open_file_at(opened.address) is opened
+    assert open_object_at(opened.address) is opened
     address = opened.address
     assert place.store.open_file(CHECKPOINT) is opened
     place.put(CHECKPOINT, written_again(log[CHECKPOINT]))
@@ -117,4 +117,4 @@ def test_only_its_holder_knows_the_address_of_an_open_file(place: Place, log: di
     assert replaced is not None
     assert replaced.address != address
     del opened
-    assert open_file_at(address) is None
+    assert open_object_at(address) is None

@@ -1,4 +1,4 @@
-"""`OpenFile`: an object of a store that stays open, for readers that would open it once each.
+"""`OpenObject`: an object of a store that stays open, for readers that would open it once each.
 
 A reader opens an object by a request for its size and its last bytes. Where several readers share one, such
 as Arrow and DuckDB a checkpoint, they read the open file instead: Arrow as a file, and DuckDB by its address,
@@ -14,23 +14,26 @@ import weakref
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.object_bytes import ObjectBytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["OpenFile", "open_file_at", "shared_file"]
+__all__ = ["OpenObject", "open_object_at", "shared_object"]
+
+_lazily = lazy_attributes(__name__, {"RangeFile": "deltaarrow.storage.arrow_files"})
 
 _key = os.urandom(32)
 """Addresses are made of options of stores, which they must not tell."""
 
-_open: "weakref.WeakValueDictionary[str, OpenFile]" = weakref.WeakValueDictionary()
+_open: "weakref.WeakValueDictionary[str, OpenObject]" = weakref.WeakValueDictionary()
 
 
-class OpenFile:
+class OpenObject:
     """An object that stays open as long as somebody has this; works in threads and after a fork.
 
-    Made by `shared_file`.
+    Made by `shared_object`.
 
     Attributes:
         address: where DuckDB finds it.
@@ -51,12 +54,10 @@ class OpenFile:
         """Return it as a file of pyarrow, with a position of its own."""
         from pyarrow import PythonFile
 
-        from deltaarrow.storage.arrow_files import RangeFile
-
-        return PythonFile(RangeFile(self.data), mode="r")
+        return PythonFile(_lazily("RangeFile")(self.data), mode="r")
 
 
-def shared_file(data: ObjectBytes, identity: Hashable | None, scheme: str, place: Hashable) -> OpenFile:
+def shared_object(data: ObjectBytes, identity: Hashable | None, scheme: str, place: Hashable) -> OpenObject:
     """Return an object that was opened, or the same one that is open already.
 
     Args:
@@ -69,9 +70,9 @@ def shared_file(data: ObjectBytes, identity: Hashable | None, scheme: str, place
     what = os.urandom(16) if identity is None else (place, identity)
     digest = hashlib.blake2b(repr(what).encode(), key=_key, digest_size=16).hexdigest()
     address = f"{scheme}://deltaarrow-open-file/{digest}"
-    return _open.setdefault(address, OpenFile(data, identity, address))
+    return _open.setdefault(address, OpenObject(data, identity, address))
 
 
-def open_file_at(address: str) -> OpenFile | None:
+def open_object_at(address: str) -> OpenObject | None:
     """Return the open file of an address; None for any other address, and for a file that is closed."""
     return _open.get(address)
