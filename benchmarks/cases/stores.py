@@ -1,7 +1,8 @@
 """Tables on an object store that answers each request after 20 milliseconds.
 
 The server counts the requests of a run, the longest row of requests one after another, and the bytes that it
-sends. It is a process of its own, the same for both libraries.
+sends. It is a process of its own, the same for both libraries. The counts are those of the last run of a
+process: what a library keeps of the runs before is not asked for again.
 """
 
 import importlib
