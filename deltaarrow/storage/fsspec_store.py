@@ -512,7 +512,8 @@ def _listing_of(folder: str, listings: dict[str, FolderListing]) -> FolderListin
 
 def _identity_of(info: Mapping[str, Any]) -> Hashable | None:
     """As `FsspecStore.identity`, from fsspec's details of a file."""
-    told = [str(info[key]) for key in _TAGS if info.get(key) is not None][:1]
+    # s3fs gives an empty tag where a server gives none.
+    told = [str(info[key]) for key in _TAGS if info.get(key)][:1]
     told = told or [str(info[key]) for key in _MODIFIED if info.get(key) is not None]
     return (info["size"], *told) if told else None
 

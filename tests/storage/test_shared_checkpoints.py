@@ -10,6 +10,7 @@ import pytest
 from deltaarrow.live_files.checkpoint_source import CheckpointRows
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.storage import open_store
 from deltaarrow.storage.open_objects import open_object_at
 from tests.support.conditions import predicate_of
 from tests.support.stores import Place
@@ -101,6 +102,17 @@ def test_a_checkpoint_replaced_within_a_plan_is_read_once_more(
     monkeypatch.setattr(CheckpointRows, "table", replace_after_reading)
     assert paths(snapshot, condition) == names(CONDITIONS[condition])
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("tag", ["", None])
+def test_a_file_without_a_tag_is_told_from_another_by_its_time(monkeypatch, tag: str | None) -> None:
+    store = open_store("memory://shared-checkpoints/t")
+    found = []
+    for seconds in (1, 2):
+        info = {"name": "f", "size": 3, "type": "file", "ETag": tag, "mtime": seconds}
+        monkeypatch.setattr(type(store), "_info", lambda self, name, info=info: info)
+        found.append(store.identity("f"))
+    assert found == [(3, "1"), (3, "2")]
 
 
 @pytest.mark.parametrize("place", ["s3"], indirect=True)
