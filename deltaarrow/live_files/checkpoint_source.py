@@ -91,9 +91,8 @@ class CheckpointRows:
 
     def _part(self, *names: str) -> CheckpointFiles:
         """Some of the files, for DuckDB."""
-        store, opened = self._state.store, self._opened
-        addresses = [opened[name].address if name in opened else store.location(name) for name in names]
-        return CheckpointFiles(names, self._files.schema, tuple(addresses))
+        addresses = {name: opened.address for name, opened in self._opened.items()}
+        return CheckpointFiles(names, self._files.schema, addresses)
 
     @property
     def _all(self) -> CheckpointFiles:

@@ -59,8 +59,8 @@ class CheckpointFiles:
 
     names: tuple[str, ...]
     schema: pa.Schema
-    addresses: tuple[str, ...] = ()
-    """Where DuckDB finds the files if they are open (`OpenFile`); else they are opened by their names."""
+    addresses: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Where DuckDB finds the files that are open (`OpenFile`); it opens the others by their names."""
 
     @property
     def stats_parsed_type(self) -> pa.DataType | None:
@@ -106,7 +106,7 @@ class CheckpointFiles:
         selected = ", ".join(
             f"{_column_sql(action, struct, name, types)} AS {quote_identifier(name)}" for name in columns
         )
-        places = self.addresses or [store.location(name) for name in self.names]
+        places = [self.addresses.get(name) or store.location(name) for name in self.names]
         files = ", ".join(map(quote_file, places))
         # Hive partitioning would turn `a=b` in the table's path into a column of the checkpoint.
         return (
