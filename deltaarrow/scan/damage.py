@@ -6,13 +6,14 @@ after a bit flip.
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
-from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError
+from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError, StorageError
 from deltaarrow.storage import Store, system_failure
 
 __all__ = [
@@ -30,6 +31,10 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 
 
 _ABSENT_TO_DUCKDB = "No files found that match the pattern"
+_UNREACHED_BY_DUCKDB = re.compile(
+    r"^Traceback .*?^Storage(?:System)?Error: (cannot reach .*?)(?:\n\nLINE |\Z)", re.DOTALL | re.MULTILINE
+)
+"""DuckDB tells the error of a store, from which it reads through Python, by its traceback alone."""
 
 
 @contextlib.contextmanager
@@ -46,11 +51,14 @@ def reading(path: str) -> Iterator[None]:
 def reading_failure(what: str, error: BaseException) -> DeltaError:
     """Return the error for a data file that a library cannot read; `what` names the file.
 
-    It is a `StorageSystemError` if the system failed to open or read the file, whose content may be fine, and
-    a `CorruptDataFileError` otherwise. Errors of a store are returned unchanged.
+    It is a `StorageSystemError` if the system failed to open or read the file, whose content may be fine, a
+    `StorageError` if DuckDB tells that a store cannot be reached, and a `CorruptDataFileError` otherwise.
+    Errors of a store are returned unchanged.
     """
     if isinstance(error, DeltaError) and not isinstance(error, ConstraintViolationError):
         return error
+    if unreached := _UNREACHED_BY_DUCKDB.search(str(error)):
+        return StorageError(unreached[1].rstrip())
     if isinstance(error, FileNotFoundError) or _ABSENT_TO_DUCKDB in str(error):
         return absent_file(what)
     return system_failure(error, what) or CorruptDataFileError(f"{what} cannot be read: {error}")

@@ -101,6 +101,8 @@ def read_by_polars(table: da.DeltaTable) -> list[int]:
 
 
 READERS = [read_by_arrow, read_by_duckdb, read_by_polars]
+UNREACHED = "cannot reach|object-store error"
+"""What errors of stores say: those of this package, or those of Polars's own reader."""
 
 
 def first_of_each(fault: str) -> Callable[[Any], str | None]:
@@ -181,9 +183,20 @@ def test_what_fails_each_time_is_an_error_that_names_the_place(place: Place, fau
     table = da.DeltaTable(place.uri, storage_options={**place.options, **few})
     place.server.fault = lambda _: fault
     for reader in READERS:
-        with pytest.raises(Exception, match="cannot reach") as caught:
+        with pytest.raises(Exception, match=UNREACHED) as caught:
             reader(table)
         assert place.uri in str(caught.value)
+
+
+@pytest.mark.parametrize("place", KINDS, indirect=True)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_data_file_that_a_store_refuses_is_not_taken_for_a_damaged_one(place: Place, reader) -> None:
+    table = place.write()
+    place.server.fault = lambda _: "refused"
+    with pytest.raises((StorageError, PermissionError), match=UNREACHED) as caught:
+        reader(table)
+    assert place.uri in str(caught.value)
+    assert "Traceback" not in str(caught.value)
 
 
 @pytest.mark.parametrize("place", ["http"], indirect=True)
