@@ -1,5 +1,6 @@
 """S3: listings that begin at a name, and remedies for S3's refusals."""
 
+import datetime
 import errno
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from deltaarrow.storage.store import Output
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["S3Service", "list_s3_objects"]
+__all__ = ["S3Service", "list_s3_objects", "time_of_answer"]
 
 _REMEDIES = {
     "could not connect to the endpoint": "check AWS_ENDPOINT_URL, AWS_REGION and the network",
@@ -61,6 +62,8 @@ class S3Service(Service):
         if any(key.lower().endswith("max_retries") for key in storage_options):
             # s3fs repeats requests too, which would multiply the number that the caller gives.
             filesystem.retries = 1
+        if filesystem.session is None:
+            filesystem.session = _session(filesystem)
         return filesystem
 
     def path(self, filesystem: "fsspec.AbstractFileSystem", location: str) -> str:
@@ -127,6 +130,35 @@ class S3Service(Service):
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
         return remedy_of(_REMEDIES, said)
+
+
+def _session(filesystem: "fsspec.AbstractFileSystem") -> Any:
+    """The session that s3fs would make itself, but with `time_of_answer` for the times in answers."""
+    from aiobotocore.session import AioSession
+
+    session = AioSession(**filesystem.kwargs)
+    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=time_of_answer)
+    return session
+
+
+def time_of_answer(value: Any) -> datetime.datetime:
+    """Return a time in an answer of S3, which has a zone.
+
+    botocore reads each by dateutil, whatever its form: that was two thirds of the work of a listing.
+
+    >>> time_of_answer("2026-02-14T09:30:00.000Z")
+    datetime.datetime(2026, 2, 14, 9, 30, tzinfo=datetime.timezone.utc)
+    """
+    from botocore.utils import parse_timestamp
+
+    try:
+        moment = datetime.datetime.fromisoformat(value)
+    except (TypeError, ValueError):  # a number, or the form of a header
+        moment = None
+    if moment is not None and moment.tzinfo is not None:
+        return moment
+    parsed: datetime.datetime = parse_timestamp(value)
+    return parsed
 
 
 def _whole(filesystem: "fsspec.AbstractFileSystem", read: Callable[[], bytes]) -> bytes:

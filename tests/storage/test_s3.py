@@ -1,5 +1,7 @@
 """S3: options in two spellings, paged listings, and errors that must not read as an empty table."""
 
+import datetime
+import email.utils
 import random
 import socket
 
@@ -7,12 +9,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 from botocore.exceptions import ReadTimeoutError
+from botocore.utils import parse_timestamp
+from hypothesis import given as drawn, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.engines import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.s3 import list_s3_objects
+from deltaarrow.storage.s3 import list_s3_objects, time_of_answer
 from deltaarrow.storage.s3_options import S3_OPTIONS, s3fs_options
 from tests.support.modules import ROOT
 from tests.support.stores import BUCKET, raw_s3
@@ -321,3 +325,20 @@ def test_requests_are_counted_by_location(s3_options: dict[str, str], gets) -> N
 def test_a_local_table_makes_no_requests(tmp_path) -> None:
     write_deltalake(tmp_path, pa.table({"id": [1]}))
     assert DeltaTable(tmp_path).io_stats().requests == 0
+
+
+@drawn(st.integers(0, 4_000_000_000_000))
+def test_times_of_answers_are_those_that_botocore_reads(milliseconds: int) -> None:
+    moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
+    told = moment.replace(tzinfo=None).isoformat(timespec="milliseconds")
+    forms = [f"{told}Z", f"{told[:19]}Z", f"{told}+00:00", f"{told}+05:30", told[:10], milliseconds / 1000]
+    for form in (*forms, email.utils.format_datetime(moment, usegmt=True), str(milliseconds // 1000)):
+        assert time_of_answer(form) == parse_timestamp(form)
+    assert time_of_answer(f"{told}Z") == parse_timestamp(f"{told}Z").astimezone(datetime.UTC)
+
+
+def test_a_listing_reads_its_times_by_time_of_answer(s3_options: dict[str, str]) -> None:
+    store = open_store(f"s3://{BUCKET}/times", s3_options)
+    store.write("a", b"a")
+    (found,) = list_s3_objects(store.fsspec_filesystem(), store.arrow_path(""), "")
+    assert found["LastModified"].tzinfo is datetime.UTC  # that of botocore's own reader is dateutil's
