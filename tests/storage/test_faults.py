@@ -101,8 +101,21 @@ def read_by_polars(table: da.DeltaTable) -> list[int]:
 
 
 READERS = [read_by_arrow, read_by_duckdb, read_by_polars]
-UNREACHED = "cannot reach|object-store error"
-"""What errors of stores say: those of this package, or those of Polars's own reader."""
+
+
+def assert_unreached(reader: Callable[[da.DeltaTable], Any], table: da.DeltaTable) -> None:
+    """A reader raises a `StorageError` that names the place, or an error of Polars's own reader.
+
+    The path in that one may be of another table: it is the first that Polars has read from the server.
+    """
+    with pytest.raises(Exception, match=r"cannot reach|object-store error") as caught:
+        reader(table)
+    told = str(caught.value)
+    if reader is read_by_polars and "object-store error" in told:
+        return
+    assert isinstance(caught.value, StorageError)
+    assert table.table_uri in told
+    assert "Traceback" not in told
 
 
 def first_of_each(fault: str) -> Callable[[Any], str | None]:
@@ -175,7 +188,7 @@ def test_the_option_says_how_often_a_request_is_repeated(place: Place, fault) ->
     indirect=True,
 )
 @pytest.mark.parametrize(
-    "fault", ["cut off", *(pytest.param(each, marks=pytest.mark.slow) for each in FAULTS)]
+    "fault", [pytest.param(each, marks=() if each == "cut off" else pytest.mark.slow) for each in FAULTS]
 )
 def test_what_fails_each_time_is_an_error_that_names_the_place(place: Place, fault) -> None:
     table = place.write()
@@ -183,9 +196,7 @@ def test_what_fails_each_time_is_an_error_that_names_the_place(place: Place, fau
     table = da.DeltaTable(place.uri, storage_options={**place.options, **few})
     place.server.fault = lambda _: fault
     for reader in READERS:
-        with pytest.raises(Exception, match=UNREACHED) as caught:
-            reader(table)
-        assert place.uri in str(caught.value)
+        assert_unreached(reader, table)
 
 
 @pytest.mark.parametrize("place", KINDS, indirect=True)
@@ -193,10 +204,7 @@ def test_what_fails_each_time_is_an_error_that_names_the_place(place: Place, fau
 def test_a_data_file_that_a_store_refuses_is_not_taken_for_a_damaged_one(place: Place, reader) -> None:
     table = place.write()
     place.server.fault = lambda _: "refused"
-    with pytest.raises((StorageError, PermissionError), match=UNREACHED) as caught:
-        reader(table)
-    assert place.uri in str(caught.value)
-    assert "Traceback" not in str(caught.value)
+    assert_unreached(reader, table)
 
 
 @pytest.mark.parametrize("place", ["http"], indirect=True)
