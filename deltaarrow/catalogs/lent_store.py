@@ -31,6 +31,7 @@ class LentStore(FsspecStore):
     def __init__(self, uri: str, lender: Lender, writes: bool = False) -> None:
         self._lender, self._writes = lender, writes
         self._lent = lender.storage_options(writes=writes)
+        self._honours: bool | None = None
         super().__init__(uri, self._lent)
 
     def __repr__(self) -> str:
@@ -50,6 +51,13 @@ class LentStore(FsspecStore):
         """Whether a commit cannot overwrite another one; this is asked before something is written."""
         self._writes = True
         return super().can_put_if_absent
+
+    @property
+    def honours_conditions(self) -> bool:
+        """Whether the server puts a file only if it is absent: one proof, whatever credentials follow."""
+        if self._honours is None:
+            self._honours = super().honours_conditions
+        return self._honours
 
     def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
         """Return the file system of this process, with credentials that are still valid."""

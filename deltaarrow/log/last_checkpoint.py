@@ -79,6 +79,8 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
     except (FileNotFoundError, ValueError, RecursionError):
         return None
     except (OSError, StorageError) as error:
+        if not store.is_local and not isinstance(error.__cause__, PermissionError):
+            raise  # nothing else can be reached either, and each question is repeated for seconds
         import logging
 
         logging.getLogger(__name__).warning("%s is ignored: %s", LAST_CHECKPOINT, error)

@@ -14,6 +14,7 @@ EXTRAS = {
     "s3fs": "s3",
     "gcsfs": "gcs",
     "adlfs": "azure",
+    "aiohttp": "http",
     "huggingface_hub": "hf",
     "boto3": "glue",
     "thriftpy2": "hive",

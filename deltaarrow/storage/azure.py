@@ -23,8 +23,8 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.azure_options import AzureSettings, azure_settings
 from deltaarrow.storage.service import (
+    OutputStore,
     PartsOutput,
-    Reaching,
     RequestBody,
     Service,
     authority_of,
@@ -167,9 +167,9 @@ class AzureService(Service):
             left += [path for n, path in enumerate(some) if not are_told or codes[n] not in _DELETED_CODES]
         return delete_each(self, filesystem, left)
 
-    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, store: OutputStore) -> Output:
         """Return a stream that becomes a new blob."""
-        return _AzureOutput(filesystem, path, reaching)
+        return _AzureOutput(path, store)
 
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
@@ -298,10 +298,9 @@ class _AzureOutput(PartsOutput):
     Blocks that no blob has are deleted by Azure after a week.
     """
 
-    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> None:
-        self._filesystem, self._path = filesystem, path
+    def __init__(self, path: str, store: OutputStore) -> None:
         self._blocks: list[str] = []
-        super().__init__(reaching)
+        super().__init__(path, store)
 
     def _send(self, part: bytes) -> None:
         block = base64.b64encode(uuid.uuid4().bytes).decode()

@@ -22,8 +22,13 @@ CACHE_OPTIONS = (CACHE_FOLDER, CACHE_BYTES)
 """Options of the cache on disk, which every store but the local one takes."""
 
 
-_CHECKED = ("local",)
-"""Schemes whose file systems hand options to nothing that would know further ones."""
+_OF_REQUESTS = (
+    *("params", "headers", "cookies", "auth", "allow_redirects", "max_redirects", "timeout", "ssl"),
+    *("server_hostname", "proxy", "proxy_auth", "proxy_headers", "raise_for_status"),
+)
+"""What aiohttp takes with each request, to which fsspec hands the options of web servers."""
+_CHECKED = {"local": (), "http": _OF_REQUESTS, "https": _OF_REQUESTS}
+"""Scheme -> options that its file system hands on; for schemes of which all options are known."""
 
 _OF_ALL = ("use_listings_cache", "listings_expiry_time", "max_paths", "skip_instance_cache")
 
@@ -50,7 +55,7 @@ def ensure_options_known(protocol: str, options: Mapping[str, Any]) -> None:
         filesystem = fsspec.get_filesystem_class(protocol)
     except (ImportError, ValueError):
         return
-    known = set(_OF_ALL)
+    known = {*_OF_ALL, *_CHECKED[protocol]}
     for each in filesystem.__mro__:
         if "__init__" in vars(each):
             known |= {*inspect.signature(vars(each)["__init__"]).parameters} - {

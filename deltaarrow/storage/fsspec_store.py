@@ -457,7 +457,7 @@ class FsspecStore:
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
-            return self.service.open_output(self.fsspec_filesystem(), path, self.reaching)
+            return self.service.open_output(self.fsspec_filesystem(), path, self)
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:

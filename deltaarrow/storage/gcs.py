@@ -6,6 +6,7 @@ those of its JSON interface, sent by gcsfs, which also has the credentials and r
 
 import base64
 import email
+import logging
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +19,8 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.storage.gcs_options import gcsfs_options
 from deltaarrow.storage.service import (
     TAIL_BYTES,
+    OutputStore,
     PartsOutput,
-    Reaching,
     RequestBody,
     Service,
     delete_each,
@@ -74,6 +75,10 @@ class GcsService(Service):
     def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
         """Return gcsfs's file system over HTTP, without its further one for buckets with folders (gRPC)."""
         require("gcsfs")
+        # gcsfs logs the errors that it raises, and Python prints what is logged where nothing handles it.
+        logger = logging.getLogger("gcsfs")
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
         from gcsfs.core import GCSFileSystem
 
         return GCSFileSystem(**gcsfs_options(storage_options), use_listings_cache=False)
@@ -148,9 +153,9 @@ class GcsService(Service):
             left = pool.map(lambda batch: _left_by_batch(filesystem, batch), some)
             return delete_each(self, filesystem, [path for paths_left in left for path in paths_left])
 
-    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, store: OutputStore) -> Output:
         """Return a stream that becomes a new object."""
-        return _GcsOutput(filesystem, path, reaching)
+        return _GcsOutput(path, store)
 
     def remedy(self, said: str) -> str:
         """Return what to do about a refusal."""
@@ -250,10 +255,9 @@ def _put(filesystem: "fsspec.AbstractFileSystem", path: str, data: bytes, **cond
 class _GcsOutput(PartsOutput):
     """An object that is put by one request, or by a resumable upload where it is large."""
 
-    def __init__(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> None:
-        self._filesystem, self._path = filesystem, path
+    def __init__(self, path: str, store: OutputStore) -> None:
         self._session: str | None = None
-        super().__init__(reaching)
+        super().__init__(path, store)
 
     def _send(self, part: bytes) -> None:
         if self._session is None:

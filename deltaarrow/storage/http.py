@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
 from deltaarrow.storage.service import Service
 
@@ -35,6 +36,11 @@ class HttpService(Service):
         """Return the location with its own scheme."""
         scheme, _, rest = uri.partition("://")
         return f"{scheme.lower()}://{rest.rstrip('/')}"
+
+    def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
+        """Return fsspec's file system."""
+        require("aiohttp")
+        return super().open(uri, storage_options)
 
     def list_files(
         self, filesystem: "fsspec.AbstractFileSystem", path: str, start: str

@@ -10,20 +10,10 @@ from typing import Any
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage.fsspec_options import without_cache
-from deltaarrow.storage.s3_options import LOCK, s3_arguments
+from deltaarrow.storage.s3_options import LOCK, LOCK_VARIABLES, s3_arguments
 
 __all__ = ["LockSettings", "lock_settings"]
 
-_VARIABLES = {
-    "provider": "AWS_S3_LOCKING_PROVIDER",
-    "table": "DELTA_DYNAMO_TABLE_NAME",
-    "endpoint": "AWS_ENDPOINT_URL_DYNAMODB",
-    "region": "AWS_REGION_DYNAMODB",
-    "key": "AWS_ACCESS_KEY_ID_DYNAMODB",
-    "secret": "AWS_SECRET_ACCESS_KEY_DYNAMODB",
-    "token": "AWS_SESSION_TOKEN_DYNAMODB",
-}
-"""Option of the lock -> the variable of the environment that has it where no option does."""
 _CREDENTIALS = ("key", "secret", "token")
 _OF_S3_ONLY = ("s3", "connector_args", "http_session_cls", "signature_version")
 
@@ -69,15 +59,15 @@ def lock_settings(storage_options: Mapping[str, Any], scheme: str = "s3") -> Loc
     """
     arguments = s3_arguments(without_cache(storage_options))
     given: dict[str, Any] = {key: value for key, value in arguments.get(LOCK, {}).items() if value != ""}
-    if not given and not os.environ.get(_VARIABLES["provider"]):
+    if not given and not os.environ.get(LOCK_VARIABLES["provider"]):
         return None
     has_credentials = any(key in given for key in _CREDENTIALS)
-    for key, variable in _VARIABLES.items():
+    for key, variable in LOCK_VARIABLES.items():
         if os.environ.get(variable) and not (key in _CREDENTIALS and has_credentials):
             given.setdefault(key, os.environ[variable])
     if str(given.get("provider", "dynamodb")).lower() != "dynamodb":
         raise StorageError(
-            f"the variable {_VARIABLES['provider']} must be 'dynamodb', the only kind of lock, not"
+            f"the variable {LOCK_VARIABLES['provider']} must be 'dynamodb', the only kind of lock, not"
             f" {given['provider']!r}"
         )
     if ("key" in given) != ("secret" in given):

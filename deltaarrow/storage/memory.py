@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.storage.service import Reaching, Service
+from deltaarrow.storage.service import OutputStore, Service
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MemoryService(Service):
                 filesystem.rm_file(path)
         return {}
 
-    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, store: OutputStore) -> Output:
         """Return a stream that becomes a new file."""
         return _MemoryOutput(filesystem, path)
 

@@ -135,8 +135,8 @@ class OptionTable:
         """Return the arguments of the library, some of which are mappings themselves.
 
         Options of the server that are not given come from variables in `environment`, named with a prefix in
-        upper case. Raises `StorageError` for an unknown name, for an option that cannot be followed, for a
-        value without meaning, and for two options that disagree.
+        upper case; an empty one counts as absent. Raises `StorageError` for an unknown name, for an option
+        that cannot be followed, for a value without meaning, and for two options that disagree.
         """
         options: dict[str, Any] = {}
         translated: dict[tuple[str, ...], Any] = {}
@@ -144,6 +144,8 @@ class OptionTable:
         options_of = (*self.of_service, *self.of_client)
         by_name = {name.lower(): option for option in options_of for name in option.names}
         for key, given in storage_options.items():
+            if not isinstance(key, str):
+                raise StorageError(f"the name of a storage option is a text, not {key!r}")
             name = self._bare(key)
             option = by_name.get(name)
             if name == _ALLOW_HTTP:
@@ -160,12 +162,15 @@ class OptionTable:
                 options[key] = given
             elif name not in self.without_effect:
                 raise self._refusal(key, name, [*by_name])
+        is_identified = is_identified or any(
+            option.is_credential and _holds(options, option.place) for option in self.of_service
+        )
         for option in self.of_service:
-            if option.place not in translated and not (is_identified and option.is_credential):
-                for variable in self._variables(option):
-                    if environment and variable in environment:
-                        translated[option.place] = option.read(variable, environment[variable])
-                        break
+            is_given = option.place in translated or _holds(options, option.place)
+            if environment and not is_given and not (is_identified and option.is_credential):
+                variable = next((each for each in self._variables(option) if environment.get(each)), None)
+                if variable is not None:
+                    translated[option.place] = option.read(variable, environment[variable])
         for place, value in translated.items():
             _put(options, place, value)
         endpoint: Any = options
@@ -212,6 +217,15 @@ class OptionTable:
                     yield f"| {', '.join(same)} | {said}{why} |"
 
         return "\n".join(rows())
+
+
+def _holds(options: Mapping[str, Any], place: tuple[str, ...]) -> bool:
+    found: Any = options
+    for key in place:
+        if not isinstance(found, Mapping) or key not in found:
+            return False
+        found = found[key]
+    return True
 
 
 def _put(options: dict[str, Any], place: tuple[str, ...], value: Any) -> None:

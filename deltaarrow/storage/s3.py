@@ -12,7 +12,7 @@ from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.lock_settings import lock_settings
 from deltaarrow.storage.s3_options import s3fs_options
 from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
-from deltaarrow.storage.service import TAIL_BYTES, Reaching, Service, open_filesystem, prefix_of, remedy_of
+from deltaarrow.storage.service import TAIL_BYTES, OutputStore, Service, open_filesystem, prefix_of, remedy_of
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ class S3Service(Service):
         """Delete objects, a thousand with a request."""
         return delete_objects(filesystem, paths)
 
-    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, store: OutputStore) -> Output:
         """Return a stream that becomes a new object."""
-        return S3Output(filesystem, path, reaching)
+        return S3Output(path, store)
 
     def refusal(self, storage_options: Mapping[str, Any]) -> str:
         """Return that there is no lock, if one is asked for: `LockedStore` has one."""

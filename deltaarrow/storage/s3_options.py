@@ -18,10 +18,20 @@ from deltaarrow.storage.option_table import (
     as_text,
 )
 
-__all__ = ["LOCK", "S3_OPTIONS", "s3_arguments", "s3fs_options"]
+__all__ = ["LOCK", "LOCK_VARIABLES", "S3_OPTIONS", "s3_arguments", "s3fs_options"]
 
 LOCK = "lock"
 """The place of the options of commits under a lock; see `deltaarrow.storage.lock_settings`."""
+LOCK_VARIABLES = {
+    "provider": "AWS_S3_LOCKING_PROVIDER",
+    "table": "DELTA_DYNAMO_TABLE_NAME",
+    "endpoint": "AWS_ENDPOINT_URL_DYNAMODB",
+    "region": "AWS_REGION_DYNAMODB",
+    "key": "AWS_ACCESS_KEY_ID_DYNAMODB",
+    "secret": "AWS_SECRET_ACCESS_KEY_DYNAMODB",
+    "token": "AWS_SESSION_TOKEN_DYNAMODB",
+}
+"""Option of the lock -> the variable of the environment that has it where no option does."""
 
 _SCHEMES = ("s3", "s3a", "s3n")
 _ENCRYPTIONS = ("AES256", "aws:kms", "aws:kms:dsse")
@@ -38,6 +48,10 @@ def _encryption(key: str, value: Any) -> str:
 
 def _addressing(key: str, value: Any) -> str:
     return "virtual" if as_flag(key, value) else "path"
+
+
+def _payer(key: str, value: Any) -> bool:
+    return str(value).lower() == "requester" or as_flag(key, value)
 
 
 def _provider(key: str, value: Any) -> str:
@@ -64,13 +78,17 @@ def _of_spark(name: str) -> tuple[str, ...]:
 
 
 _OPTIONS = (
-    Option(("access_key_id",), ("key",), as_text, "credentials: the key"),
-    Option(("secret_access_key",), ("secret",), as_text, "credentials: the secret"),
-    Option(("session_token", "token"), ("token",), as_text, "credentials: the token of a session"),
+    Option(("access_key_id",), ("key",), as_text, "credentials: the key", True),
+    Option(("secret_access_key",), ("secret",), as_text, "credentials: the secret", True),
+    Option(("session_token", "token"), ("token",), as_text, "credentials: the token of a session", True),
     Option(
-        ("profile",), ("profile",), as_text, "a profile of `~/.aws`: its credentials, region and endpoint"
+        ("profile",),
+        ("profile",),
+        as_text,
+        "a profile of `~/.aws`: its credentials, region and endpoint",
+        True,
     ),
-    Option(("skip_signature",), ("anon",), as_flag, "`true`: anonymous access"),
+    Option(("skip_signature",), ("anon",), as_flag, "`true`: anonymous access", True),
     Option(("region", "default_region"), ("client_kwargs", "region_name"), as_text, "the region"),
     Option(("endpoint_url", "endpoint"), ("endpoint_url",), as_text, "a server with S3's interface"),
     Option(
@@ -85,7 +103,7 @@ _OPTIONS = (
         as_opposite,
         "`true`: uploads are sent without a signature of their content",
     ),
-    Option(("request_payer",), ("requester_pays",), as_flag, "`true`: the requester pays"),
+    Option(("request_payer",), ("requester_pays",), _payer, "`true` or `requester`: the requester pays"),
     Option(
         ("server_side_encryption",),
         ("s3_additional_kwargs", "ServerSideEncryption"),
@@ -237,6 +255,21 @@ _OF_S3FS = (
 )
 
 
+_OF_BOTOCORE = (
+    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_TOKEN", "AWS_PROFILE"),
+    *("AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION"),
+)
+"""Variables that botocore reads itself, or reads instead, together with files and its own rules."""
+
+
+def _environment() -> dict[str, str]:
+    """The variables that give options of S3, but for those of botocore and of the lock."""
+    found = {name: value for name, value in os.environ.items() if name.upper().startswith("AWS_")}
+    has_endpoint = any(found.get(name) for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"))
+    others = {*_OF_BOTOCORE, *LOCK_VARIABLES.values(), *(("AWS_ENDPOINT",) if has_endpoint else ())}
+    return {name: value for name, value in found.items() if name not in others}
+
+
 S3_OPTIONS = OptionTable(
     prefixes=("aws_",),
     of_service=_OPTIONS,
@@ -265,7 +298,7 @@ def s3fs_options(storage_options: Mapping[str, Any]) -> dict[str, Any]:
 
 def s3_arguments(storage_options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the same, and at `LOCK` the options of commits under a lock, if there are any."""
-    options = S3_OPTIONS.read(storage_options)
+    options = S3_OPTIONS.read(storage_options, _environment())
     for given, missing, variable in _CREDENTIALS:
         if options.get(given) and not options.get(missing) and variable in os.environ:
             options[missing] = os.environ[variable]

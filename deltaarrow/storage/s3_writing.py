@@ -7,10 +7,10 @@ know the condition ignores it silently; `FsspecStore.can_put_if_absent` finds th
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.storage.service import OutputStore
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
@@ -74,18 +74,13 @@ class S3Output(Output):
     """Parts that become an object at the end; the parts of an abandoned upload are deleted.
 
     The object's metadata identifies its upload. If the answer to the last request is lost, and the client's
-    repetition finds the object there, the metadata shows that it is this upload's. `reaching` converts errors
-    of the libraries below to those of the store.
+    repetition finds the object there, the metadata shows that it is this upload's.
     """
 
-    def __init__(
-        self,
-        filesystem: "fsspec.AbstractFileSystem",
-        path: str,
-        reaching: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        self._filesystem, self._path, self._reaching = filesystem, path, reaching
+    def __init__(self, path: str, store: OutputStore) -> None:
+        self._path, self._store = path, store
         self._mark = str(uuid.uuid4())
+        filesystem = store.fsspec_filesystem()
         metadata = {**filesystem.s3_additional_kwargs.get("Metadata", {}), _MARK: self._mark}
         self._file = filesystem.open(path, "xb", block_size=_PART_BYTES, Metadata=metadata)
         super().__init__(self._file)
@@ -94,6 +89,13 @@ class S3Output(Output):
         """Append bytes or any buffer, sending each full part; return their number."""
         with self._reaching():
             return super().write(data)
+
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """A block in which s3fs sends the parts with credentials that are valid now."""
+        with self._store.reaching():
+            self._file.fs = self._store.fsspec_filesystem()
+            yield
 
     def _publish(self) -> None:
         with self._reaching():
@@ -105,10 +107,11 @@ class S3Output(Output):
 
     def _is_there(self) -> bool:
         """Whether the object is the one of this upload; False if that cannot be found out."""
-        bucket, key, _ = self._filesystem.split_path(self._path)
-        request = {"Bucket": bucket, "Key": key, **self._filesystem.req_kw}
+        filesystem = self._store.fsspec_filesystem()
+        bucket, key, _ = filesystem.split_path(self._path)
+        request = {"Bucket": bucket, "Key": key, **filesystem.req_kw}
         with contextlib.suppress(Exception):
-            found = self._filesystem.call_s3("head_object", **request)
+            found = filesystem.call_s3("head_object", **request)
             return bool(found["Metadata"].get(_MARK) == self._mark)
         return False
 
@@ -116,5 +119,5 @@ class S3Output(Output):
         # s3fs would complete the upload of a file that is dropped unclosed.
         self._file.closed = True
         # Leftover parts are harmless; raising here would hide why the upload was abandoned.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), self._reaching():
             self._file.discard()

@@ -6,10 +6,10 @@ inside the file system: ``bucket/t/f``.
 """
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage.failures import storage_failure
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "PART_BYTES",
     "TAIL_BYTES",
+    "OutputStore",
     "PartsOutput",
-    "Reaching",
     "RequestBody",
     "Service",
     "authority_of",
@@ -43,8 +43,15 @@ TAIL_BYTES = 64 << 10
 _DELETERS = 16
 """Files that are deleted at the same time."""
 
-Reaching: TypeAlias = Callable[[], AbstractContextManager[None]]
-"""A block that converts errors of the libraries below to those of the store."""
+
+class OutputStore(Protocol):
+    """What a file that is being written needs of its store."""
+
+    def fsspec_filesystem(self) -> "fsspec.AbstractFileSystem":
+        """Return the file system, with credentials that are valid now."""
+
+    def reaching(self) -> AbstractContextManager[None]:
+        """Return a block that converts errors of the libraries below to those of the store."""
 
 
 class Service:
@@ -149,7 +156,7 @@ class Service:
         """Delete files in few requests; return why some could not be. An absent one counts as deleted."""
         raise StorageError("no deletion")
 
-    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, reaching: Reaching) -> Output:
+    def open_output(self, filesystem: "fsspec.AbstractFileSystem", path: str, store: OutputStore) -> Output:
         """Return a stream that becomes a new file."""
         raise StorageError("no output")
 
@@ -237,13 +244,17 @@ class PartsOutput(Output):
     server keeps of it shows whether it has the bytes of this output.
     """
 
-    def __init__(self, reaching: Reaching) -> None:
+    def __init__(self, path: str, store: OutputStore) -> None:
         import hashlib  # Tables that are only read do not need it.
 
-        self._reaching = reaching
+        self._path, self._store = path, store
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._sent = 0
         super().__init__(io.BytesIO())
+
+    @property
+    def _filesystem(self) -> "fsspec.AbstractFileSystem":
+        return self._store.fsspec_filesystem()
 
     def _send(self, part: bytes) -> None:
         """Send a part that is not the last."""
@@ -269,7 +280,7 @@ class PartsOutput(Output):
             # The last part, which completes the file, must not be empty.
             while len(view) - place > PART_BYTES:
                 part = bytes(view[place : place + PART_BYTES])
-                with self._reaching():
+                with self._store.reaching():
                     self._send(part)
                 self._md5.update(part)
                 self._sent += len(part)
@@ -289,7 +300,7 @@ class PartsOutput(Output):
     def _publish(self) -> None:
         rest = self._taken()
         self._md5.update(rest)
-        with self._reaching():
+        with self._store.reaching():
             try:
                 self._finish(rest)
             except Exception:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
+from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines.duckdb import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
@@ -20,7 +21,7 @@ from deltaarrow.storage.gcs_options import GCS_OPTIONS, gcsfs_options
 from deltaarrow.storage.service import PART_BYTES
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
 from tests.support.modules import ROOT
-from tests.support.stores import BUCKET
+from tests.support.stores import BUCKET, Renewing
 
 pytest.importorskip("gcsfs")
 pytest.importorskip("adlfs")
@@ -329,6 +330,24 @@ def test_a_service_account_as_deltalake_takes_it(server, service_account, prefix
     for name, value in (("service_account", file), ("service_account_key", text)):
         key = prefix + (name.upper() if prefix == "GOOGLE_" else name)
         assert open_store(f"gs://{BUCKET}/account", {key: value}).read("f") == b"found"
+
+
+def test_parts_of_an_upload_follow_renewed_credentials(server) -> None:
+    options = {name: value for name, value in server.options_of_azure.items() if "KEY" not in name}
+    lender = Renewing(
+        *({**options, "AZURE_STORAGE_SAS_TOKEN": f"sig={each}"} for each in ("first", "second"))
+    )
+    store = LentStore(f"abfss://{BUCKET}@{HOST}/renewed", lender)
+    with store.open_output("large") as output:
+        output.write(bytes(PART_BYTES + 1))
+        begun = len(server.requests)
+        assert "sig=first" in server.requests[-1].url
+        lender.renew()
+        output.write(bytes(PART_BYTES))
+    sent = [request.url for request in server.requests[begun:]]
+    assert len(sent) == 3  # two further parts, and the end
+    assert all("sig=second" in url for url in sent)
+    assert store.size("large") == 2 * PART_BYTES + 1
 
 
 def test_options_of_the_environment(server, service_account, monkeypatch) -> None:

@@ -3,6 +3,7 @@
 import functools
 import http.server
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.engines.duckdb import register
-from deltaarrow.errors import StorageError
+from deltaarrow.errors import MissingDependencyError, StorageError
 from deltaarrow.storage import open_store
 
 ROWS = pa.table({"id": pa.array(range(100_000)), "name": [f"name {number}" for number in range(100_000)]})
@@ -100,3 +101,14 @@ def test_files_of_a_web_server(uri, tmp_path) -> None:
 def test_a_web_server_is_not_written_to(uri) -> None:
     with pytest.raises(StorageError, match="no proven"):
         da.write_deltalake(uri, ROWS.slice(0, 1), mode="append")
+
+
+def test_an_unknown_option_of_a_web_server_is_refused() -> None:
+    with pytest.raises(StorageError, match=r"unknown storage option 'header' of http://.*headers"):
+        open_store("http://127.0.0.1:1/t", {"header": {"a": "b"}})
+
+
+def test_a_missing_library_of_web_servers_is_named_with_its_extra(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'deltaarrow\[http\]'"):
+        open_store("http://127.0.0.1:1/missing")

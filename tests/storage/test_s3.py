@@ -13,13 +13,15 @@ from botocore.utils import parse_timestamp
 from hypothesis import given as drawn, strategies as st
 
 from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.s3 import list_s3_objects, time_of_answer
 from deltaarrow.storage.s3_options import S3_OPTIONS, s3fs_options
+from tests.support.faulty_server import faulty_server
 from tests.support.modules import ROOT
-from tests.support.stores import BUCKET, raw_s3
+from tests.support.stores import BUCKET, Renewing, raw_s3
 
 
 def options(**given):
@@ -68,6 +70,58 @@ def test_options_of_s3fs_stay() -> None:
 
 def test_options_for_writers_mean_nothing_to_a_reader() -> None:
     assert options(AWS_S3_ALLOW_UNSAFE_RENAME="true", conditional_put="etag") == {}
+
+
+OF_ENVIRONMENT = {
+    "region": ("region_name", "far"),
+    "endpoint": ("endpoint_url", "http://127.0.0.1:1"),
+    "skip_signature": ("anon", "true"),
+    "virtual_hosted_style_request": ("addressing_style", "true"),
+    "unsigned_payload": ("payload_signing_enabled", "true"),
+    "request_payer": ("requester_pays", "requester"),
+    "server_side_encryption": ("ServerSideEncryption", "aws:kms"),
+    "sse_kms_key_id": ("SSEKMSKeyId", "a key"),
+    "sse_bucket_key_enabled": ("BucketKeyEnabled", "true"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ENVIRONMENT)
+def test_variables_of_the_environment_give_options(name, monkeypatch) -> None:
+    argument, value = OF_ENVIRONMENT[name]
+    variable = f"AWS_{name}".upper()
+    wanted = options(**{variable: value})
+    assert argument in repr(wanted)
+    monkeypatch.setenv(variable, value)
+    assert options() == wanted
+    monkeypatch.setenv(variable, "")
+    assert options() == {}
+
+
+def test_every_option_of_the_server_has_a_variable() -> None:
+    """AWS's library reads the variables of the others; `LockSettings` reads those of the lock."""
+    others = {"access_key_id", "secret_access_key", "session_token", "profile", "endpoint_url"}
+    named = {option.names[0] for option in S3_OPTIONS.of_service if option.place[0] != "lock"}
+    assert named == {*OF_ENVIRONMENT, *others} - {"endpoint"}
+
+
+def test_options_are_preferred_to_variables(monkeypatch) -> None:
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("AWS_REGION", "far")
+    monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:1")
+    given = {
+        "key": "a",
+        "secret": "b",
+        "endpoint_url": "http://127.0.0.1:2",
+        "client_kwargs": {"region_name": "near"},
+    }
+    assert options(**given) == given
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:3")  # which AWS's library reads
+    assert "endpoint_url" not in options(key="a", secret="b")
+
+
+def test_names_of_options_are_texts() -> None:
+    with pytest.raises(StorageError, match="the name of a storage option is a text, not 1"):
+        s3fs_options({1: "a"})
 
 
 def test_half_of_the_credentials_may_be_in_the_environment(monkeypatch) -> None:
@@ -335,6 +389,30 @@ def test_times_of_answers_are_those_that_botocore_reads(milliseconds: int) -> No
     for form in (*forms, email.utils.format_datetime(moment, usegmt=True), str(milliseconds // 1000)):
         assert time_of_answer(form) == parse_timestamp(form)
     assert time_of_answer(f"{told}Z") == parse_timestamp(f"{told}Z").astimezone(datetime.UTC)
+
+
+def test_an_unreachable_place_is_asked_once(s3_options: dict[str, str]) -> None:
+    with faulty_server(s3_options) as server:
+        server.fault = lambda request: "lost request"
+        with pytest.raises(StorageError, match="cannot reach"):
+            DeltaTable(f"s3://{BUCKET}/unreachable", storage_options=server.options)
+        assert {request.key for request in server.requests} == {"unreachable/_delta_log/_last_checkpoint"}
+
+
+def test_parts_of_an_upload_follow_renewed_credentials(s3_options: dict[str, str]) -> None:
+    with faulty_server(s3_options) as server:
+        lender = Renewing(*({**server.options, "AWS_ACCESS_KEY_ID": key} for key in ("first", "second")))
+        store = LentStore(f"s3://{BUCKET}/renewed", lender)
+        with store.open_output("large") as output:
+            output.write(bytes(9 << 20))
+            proof = len(server.requests) - 2  # the upload has begun, and has one part
+            lender.renew()
+            output.write(bytes(9 << 20))
+        signers = [key for _, key in server.signers[proof:]]
+        assert signers == ["first"] * 2 + ["second"] * 2  # the last part, and the end
+        store.open_output("next").close()
+        assert server.requests[proof + 4].key == "renewed/next"  # nothing is proven again
+        assert store.size("large") == 18 << 20
 
 
 def test_a_listing_reads_its_times_by_time_of_answer(s3_options: dict[str, str]) -> None:

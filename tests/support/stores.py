@@ -28,6 +28,7 @@ from tests.support.object_servers import azurite, fake_gcs_server, versitygw
 __all__ = [
     "FEW_WRITABLE",
     "Place",
+    "Renewing",
     "cloud",
     "fork",
     "hub",
@@ -57,6 +58,19 @@ FEW_WRITABLE = pytest.mark.parametrize(
 )
 """For a test that takes seconds and asks nothing of a store that the tests of stores do not."""
 _numbers = itertools.count()
+
+
+class Renewing:
+    """A lender of storage options, which lends the next ones from each `renew` on."""
+
+    def __init__(self, *options: dict[str, Any]) -> None:
+        self._left = list(options)
+
+    def renew(self) -> None:
+        del self._left[0]
+
+    def storage_options(self, *, writes: bool = False) -> dict[str, Any]:
+        return self._left[0]
 
 
 class Place(NamedTuple):
