@@ -52,6 +52,7 @@ _REMEDIES = {
     "unable to get authority": "check AZURE_STORAGE_TENANT_ID and the network",
     "not authorized": "the credentials are known and may not do this",
     "incorrect padding": "check AZURE_STORAGE_ACCOUNT_KEY: it is not base64",
+    "base64-encoded": "check AZURE_STORAGE_ACCOUNT_KEY: it is not base64",
     "timeout": "check AZURE_STORAGE_ENDPOINT and the network, or give a longer timeout",
 }
 """A part of what Azure or its client says, in lower case -> what to do."""
@@ -71,6 +72,7 @@ class AzureService(Service):
 
     schemes = ("abfss", "abfs", "az", "adl", "azure")
     is_safe = None
+    has_bucket = True
     reads_ranges = True
 
     def normalised(self, uri: str, storage_options: Mapping[str, Any]) -> str:

@@ -71,6 +71,14 @@ def ensure_options_known(protocol: str, options: Mapping[str, Any]) -> None:
         )
 
 
+_CATALOG = "; it names a catalog, which is given as catalog= beside the name of a table"
+_MEANT = {
+    **dict.fromkeys(("wasb", "wasbs"), "; give abfss://container@account.dfs.core.windows.net/path"),
+    **dict.fromkeys(("glue", "thrift", "hive", "unity"), _CATALOG),
+}
+"""Scheme that no store has -> what to do."""
+
+
 def library_missing(protocol: str, why: str) -> MissingDependencyError:
     """Return the error for a scheme whose library is not installed."""
     return MissingDependencyError(f"{protocol}:// needs a library that is not installed; {why}")
@@ -83,5 +91,7 @@ def refused_store(protocol: str, uri: str, error: ValueError) -> DeltaError:
     if "not known" not in str(error):
         return StorageError(f"cannot open {uri!r}: {error}")
     # OpenDAL's schemes, which deltalake takes, are such as opendal+s3.
-    meant = did_you_mean(protocol.removeprefix("opendal+"), fsspec.available_protocols())
+    meant = _MEANT.get(protocol) or did_you_mean(
+        protocol.removeprefix("opendal+"), fsspec.available_protocols()
+    )
     return StorageError(f"cannot open {uri!r}: no store has the scheme {protocol}://{meant}")

@@ -134,6 +134,8 @@ class FsspecStore:
             raise StorageError(f"chained file systems are not supported: {uri!r}")
         if not uri.partition("://")[2].strip("/"):
             raise StorageError(f"{uri!r} names no folder; give protocol://bucket/path")
+        if self.service.has_bucket and not authority_of(uri):
+            raise StorageError(f"{uri!r} names no bucket; give {uri.partition(':')[0]}://bucket/path")
         return self.service.normalised(uri, without_cache(self.storage_options))
 
     @property

@@ -66,6 +66,7 @@ class GcsService(Service):
 
     schemes = ("gs", "gcs")
     is_safe = None
+    has_bucket = True
     reads_ranges = True
 
     def authority(self, uri: str) -> str:

@@ -49,6 +49,7 @@ class S3Service(Service):
 
     schemes = ("s3", "s3a", "s3n")
     is_safe = None
+    has_bucket = True
     reads_ranges = True
 
     def authority(self, uri: str) -> str:

@@ -61,6 +61,8 @@ class Service:
     """The first is the one in the store's URI; the others are further spellings of it."""
     is_safe: bool | None = False
     """Whether put-if-absent is safe; None if each bucket must prove it."""
+    has_bucket = False
+    """Whether a location begins with the name of a bucket."""
     reads_ranges = False
     """Whether `read_range` reads Parquet files too, with fewer requests than a file of fsspec's."""
 

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -124,3 +125,17 @@ def test_a_library_of_the_system_that_is_missing_is_a_storage_error(monkeypatch)
 
 def test_the_error_pickles() -> None:
     assert str(pickle.loads(pickle.dumps(StorageError("why")))) == "why"
+
+
+@pytest.mark.parametrize(
+    ("uri", "advice"),
+    [
+        ("wasbs://container@account/t", "give abfss://container@account.dfs.core.windows.net/path"),
+        ("thrift://127.0.0.1:9083", "names a catalog, which is given as catalog="),
+        ("s3:///t", "names no bucket; give s3://bucket/path"),
+        ("gs:///t", "names no bucket; give gs://bucket/path"),
+    ],
+)
+def test_a_location_of_no_store_is_refused_with_what_to_do(uri, advice) -> None:
+    with pytest.raises(StorageError, match=re.escape(advice)):
+        open_store(uri)
