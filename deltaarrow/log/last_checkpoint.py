@@ -71,7 +71,8 @@ def read_hint(store: Store, *, checked: bool = False) -> int | None:
     """Return the version of the checkpoint that the hint names; None without a valid hint.
 
     `checked` also compares the hint with its checksum, which takes longer than listing a log: a wrong version
-    only makes the listing begin elsewhere.
+    only makes the listing begin elsewhere. A hint that cannot be read is ignored with a warning; a store that
+    cannot be reached is a `StorageError`.
     """
     try:
         data = store.read(LAST_CHECKPOINT)
