@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from deltaarrow.catalogs.namespace import TableLocation, View, fold
+from deltaarrow.catalogs.namespace import TableLocation, View, fold, registered_uri
+from deltaarrow.display.redaction import holds_secret, redacted
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import Schema
 from deltaarrow.storage import Store, open_store
@@ -37,9 +38,10 @@ class FileCatalog:
 
     Args:
         folder: a path or URI; it is made when a table is registered.
-        storage_options: for the folder, and for the tables.
+        storage_options: for the folder, and for the tables. Pickles contain them, secrets included.
 
-    There is always a namespace ``default``. Names are kept in lower case, as Spark does.
+    There is always a namespace ``default``. Names are kept in lower case, as Spark does. Local locations of
+    tables are kept as absolute paths; a location with a password is refused with `ValueError`.
 
     >>> import tempfile
     >>> catalog = FileCatalog(tempfile.mkdtemp())
@@ -115,7 +117,9 @@ class _FileNamespace:
         return sorted(each.removesuffix(_ENDING) for each in files)
 
     def add(self, name: str, location: TableLocation) -> None:
-        text = json.dumps({_LOCATION: location.uri, _MANAGED: location.is_managed})
+        own = self.place_for(name).uri
+        uri = _kept(own) if location.uri == own else registered_uri(location)
+        text = json.dumps({_LOCATION: uri, _MANAGED: location.is_managed})
         self._store.put_if_absent(self._file(_checked(name)), text.encode())
 
     def remove(self, name: str) -> None:
@@ -170,12 +174,18 @@ class _FileNamespace:
         if not isinstance(uri, str) or not isinstance(is_managed, bool):
             raise DeltaError(f"the catalog's file of {self._name}.{name} is damaged: {found}")
         # A place that somebody wrote into the file never gets files deleted.
-        is_own = uri == self.place_for(name).uri
-        return TableLocation(uri, self._storage_options, is_managed=is_managed and is_own)
+        own = self.place_for(name).uri
+        is_own = uri == _kept(own)
+        return TableLocation(own if is_own else uri, self._storage_options, is_managed=is_managed and is_own)
 
 
 def _mark(folded: str) -> str:
     return f"{folded}{_NAMESPACE_ENDING}"
+
+
+def _kept(own: str) -> str:
+    """What a file says of a place below the catalog's own folder, whose password each reader has."""
+    return redacted(own) if holds_secret(own) else own
 
 
 def _checked(name: str) -> str:

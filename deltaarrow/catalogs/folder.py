@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
+from deltaarrow.display.redaction import redacted
 from deltaarrow.storage import open_store
 
 __all__ = ["FolderNamespace", "ensure_folder_name"]
@@ -25,7 +26,7 @@ class FolderNamespace(WithoutViews):
     ) -> None:
         self._store = open_store(root, storage_options)
         self.storage_options = storage_options
-        self.title = f"the folder {self.uri}"
+        self.title = f"the folder {redacted(self.uri)}"
 
     @property
     def uri(self) -> str:
@@ -55,8 +56,8 @@ class FolderNamespace(WithoutViews):
         own = self.place_for(name)
         if location.uri != own.uri:
             raise ValueError(
-                f"the table {name} of the folder {self.uri} cannot be at {location.uri}: leave"
-                " LOCATION out, or use a catalog"
+                f"the table {name} of {self.title} cannot be at {redacted(location.uri)}: leave LOCATION out,"
+                " or use a catalog"
             )
 
     def remove(self, name: str) -> None:

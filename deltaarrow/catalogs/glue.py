@@ -28,7 +28,7 @@ class GlueCatalog:
         profile: a profile of AWS's configuration.
         catalog_id: the account; None for that of the credentials.
         endpoint_url: the address of another server with Glue's interface.
-        storage_options: options of the stores of tables, not of Glue; see `DeltaTable`.
+        storage_options: options of the stores of tables, not of Glue; see `DeltaTable`. Pickles contain them.
 
     The constructor makes no request. Names are kept in lower case, as Glue does. The methods raise
     `StorageError` if Glue cannot be reached or refuses, and `MissingDependencyError` without boto3.

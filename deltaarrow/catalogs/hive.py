@@ -26,7 +26,7 @@ class HiveCatalog:
         uris: the address of the metastore, as in Spark's ``hive.metastore.uris``: ``thrift://host:9083``, or
             several addresses separated by commas, which are tried in turn.
         timeout: seconds to wait for an answer.
-        storage_options: options of the stores of tables; see `DeltaTable`.
+        storage_options: options of the stores of tables; see `DeltaTable`. Pickles contain them.
 
     Needs the extra ``hive``. The constructor makes no request, and each request has a connection of its own.
     Names are kept in lower case, as Hive does. The constructor raises `ValueError` for a malformed address;

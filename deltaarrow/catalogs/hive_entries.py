@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Never, Protocol
 
-from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
+from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold, registered_uri
 from deltaarrow.errors import DeltaError
 
 __all__ = ["INPUT_FORMAT", "OUTPUT_FORMAT", "SERDE", "HiveDatabase", "HiveEntry", "HiveServer"]
@@ -43,9 +43,13 @@ class HiveEntry:
 
     @classmethod
     def of(cls, name: str, location: TableLocation) -> "HiveEntry":
-        """Return the entry of a Delta table; its columns are in its log, where Spark and Athena read them."""
+        """Return the entry of a Delta table; its columns are in its log, where Spark and Athena read them.
+
+        `ValueError` for a location with a secret.
+        """
         parameters = {_PROVIDER: "delta", _TABLE_TYPE: "DELTA", _CLASSIFICATION: "delta"}
-        place = f"file:{location.uri}" if location.uri.startswith("/") else location.uri
+        uri = registered_uri(location)
+        place = f"file:{uri}" if uri.startswith("/") else uri
         return cls(
             fold(name),
             _MANAGED if location.is_managed else _EXTERNAL,

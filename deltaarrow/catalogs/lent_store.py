@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from deltaarrow.display.redaction import redacted
 from deltaarrow.storage import FsspecStore
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class LentStore(FsspecStore):
         super().__init__(uri, self._lent)
 
     def __repr__(self) -> str:
-        return f"LentStore({self.uri!r})"
+        return f"LentStore({redacted(self.uri)!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LentStore) and (other.uri, other._lender) == (self.uri, self._lender)

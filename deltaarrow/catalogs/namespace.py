@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Never, Protocol
 
+from deltaarrow.display.redaction import holds_secret, redacted
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.schema import StructType
 from deltaarrow.storage import Store, open_store
@@ -16,6 +17,7 @@ __all__ = [
     "WithoutViews",
     "find_table_location",
     "fold",
+    "registered_uri",
     "without_catalog",
 ]
 
@@ -36,6 +38,8 @@ def fold(name: str) -> str:
 class TableLocation:
     """The place of a table.
 
+    `repr` shows no secrets.
+
     Attributes:
         uri: its path or URI.
         storage_options: how to reach it; may hold credentials.
@@ -48,6 +52,9 @@ class TableLocation:
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
     is_managed: bool = False
     opener: Callable[[], Store] | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"TableLocation({redacted(self.uri)!r}, is_managed={self.is_managed})"
 
     def open(self) -> Store:
         """Return the store of the table, with its catalog if one manages the table."""
@@ -150,6 +157,23 @@ class NamespaceCatalog(Protocol):
 
     def drop_namespace(self, name: str) -> None:
         """Remove an empty namespace. `KeyError` if there is none, `ValueError` if it has tables or views."""
+
+
+def registered_uri(location: TableLocation) -> str:
+    """Return the URI that a catalog keeps of a table; a local path is absolute.
+
+    Everybody who may read the catalog sees it: `ValueError` for a URI with a password or a secret parameter.
+
+    >>> registered_uri(TableLocation("s3://bucket/orders"))
+    's3://bucket/orders'
+    """
+    uri = location.uri
+    if holds_secret(uri):
+        raise ValueError(
+            f"the location {redacted(uri)!r} has a secret, and the catalog would show it to all its readers:"
+            " leave it out of the location, and give it as storage_options to the catalog"
+        )
+    return uri if "://" in uri else open_store(uri).uri
 
 
 def without_catalog(catalog: object, parts: Sequence[str]) -> Sequence[str]:

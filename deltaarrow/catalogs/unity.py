@@ -13,6 +13,7 @@ from deltaarrow.catalogs.unity_api import NAME, TABLE_ENDPOINT, UnityApi
 from deltaarrow.catalogs.unity_client import UnityClient
 from deltaarrow.catalogs.unity_creation import StagedTable, register_external
 from deltaarrow.catalogs.unity_table import UnityTable
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.runtime.clock import Clock, system_clock
 
@@ -35,7 +36,7 @@ class UnityCatalog:
             environment variable ``UNITY_CATALOG_TOKEN``, and for no token if there is none. A token that is
             given as text is left out of pickles.
         storage_options: further options of the store, such as its region or endpoint. The catalog lends the
-            credentials.
+            credentials. Pickles contain these options, and no lent credentials.
         timeout: seconds to wait for the server.
         allows_maintenance: whether the operators of the catalog let clients compact (OPTIMIZE, REORG), vacuum
             and clean up the logs of managed tables. By its specification they leave this to the catalog.
@@ -143,7 +144,9 @@ class _UnityNamespace(WithoutViews):
             staged.register()
             return
         if location.opener is not None:
-            raise ValueError(f"the table of {location.uri} has a name in a catalog already; rename it there")
+            raise ValueError(
+                f"the table of {redacted(location.uri)} has a name in a catalog already; rename it there"
+            )
         try:
             register_external(self._api, self._name, name, location.open())
         except VersionExistsError as error:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from deltaarrow.catalogs.namespace import TableLocation, registered_uri
 from deltaarrow.catalogs.unity_api import DELTA, TABLE_ENDPOINT, UnityApi, ensure_location
 from deltaarrow.catalogs.unity_changes import render_columns, render_domains, render_protocol
 from deltaarrow.catalogs.unity_table import LOST, UnityTable, open_place
@@ -187,7 +188,7 @@ def register_external(api: UnityApi, schema: str, name: str, store: Store) -> No
     subject = f"the table {api.catalog}.{schema}.{name}"
     api.ensure_offered(f"POST {_TABLES_ENDPOINT}")
     snapshot = Snapshot.load(store)
-    location = Path(store.uri).as_uri() if store.is_local else store.uri
+    location = Path(store.uri).as_uri() if store.is_local else registered_uri(TableLocation(store.uri))
     ensure_location(location, subject)
     api.change("POST", (schema, "tables"), _registration(name, "EXTERNAL", location, snapshot), subject)
 

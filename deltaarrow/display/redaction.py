@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-__all__ = ["redacted", "without_secrets_of"]
+__all__ = ["holds_secret", "redacted", "without_secrets_of"]
 
 _HIDDEN = "***"
 
@@ -18,6 +18,8 @@ _CONTAINER = "".join(f"(?<!{scheme}://)" for scheme in ("abfs", "abfss", "wasb",
 _USER = re.compile(
     rf"(?<=://)(?:{_CONTAINER}|(?=[^/?#\s'\"@]*:))[^/?#\s'\"@]*(?:@[^/?#\s'\"@]*)*@", re.IGNORECASE
 )
+_PASSWORD = re.compile(r"://[^/?#@]*:[^/?#]*@|^https?://[^/?#]*@", re.IGNORECASE)
+"""A user and a password; on web servers a user alone may be a token."""
 _TELLING = "sig|token|secret|passw|pwd|credential|delegation|access|key|auth|code|policy"
 _PARAMETER = re.compile(rf"([?&;][\w.%-]*(?:{_TELLING})[\w.%-]*=)[^&;\s'\"#<>)]*", re.IGNORECASE)
 _NAMES = "secret|password|passwd|pwd|token|credential|account.?key|access.?key|key_id"
@@ -46,6 +48,17 @@ def redacted(text: str) -> str:
     if "=" in text:
         text = _PARAMETER.sub(rf"\1{_HIDDEN}", text)
     return _CLAUSE.sub(rf"\1{_HIDDEN}", _SETTING.sub(rf"\1{_HIDDEN}", text))
+
+
+def holds_secret(uri: str) -> bool:
+    """Whether a URI has a password or a secret parameter, so that it must not be kept where others read it.
+
+    >>> holds_secret("sftp://ann:pass@host/t"), holds_secret("https://host/t?sig=abc")
+    (True, True)
+    >>> holds_secret("hdfs://ann@host:8020/t"), holds_secret("/data/token=5/t")
+    (False, False)
+    """
+    return "://" in uri and (_PASSWORD.search(uri) or _PARAMETER.search(uri)) is not None
 
 
 def without_secrets_of(source: str, text: str) -> str:

@@ -3,7 +3,9 @@
 Polars reads objects by the Rust library object_store, with fewer and wider requests and less work for each
 than any reader in Python. It is told the server and the region of the store's own client, and asks for
 credentials whenever it needs some: those in the options, of the environment, of a profile or of the machine,
-or lent by a catalog that renews them. So its plans hold no credentials.
+or lent by a catalog that renews them. So the options in its plans hold no credentials. But the function that
+is asked pickles as the store does: a serialized plan has the `storage_options` that the user gave, secrets
+included, and neither lent credentials nor those of the environment.
 `deltaarrow.engines.polars_clouds` has what is Google's and Azure's.
 
 Options that Polars would not follow as the store does, and the cache on disk, leave files to the batch

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 import deltaarrow.operations.convert as conversions
+from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import VersionExistsError
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, is_table
 from deltaarrow.operations.convert import (
@@ -143,7 +144,7 @@ def convert_to_deltalake(
         or (source_format is None and is_iceberg(store))
     ):
         if partition_by is not None or partition_strategy != "hive":
-            raise ValueError(f"{store.uri} is an Iceberg table, which tells its partitions itself")
+            raise ValueError(f"{redacted(store.uri)} is an Iceberg table, which tells its partitions itself")
         # Its modules are imported now, and need pyiceberg.
         require("pyiceberg")
         plan = conversions.plan_iceberg_conversion(

@@ -425,7 +425,10 @@ class DeltaTable(TellingTableNames):
         return describe_commits(read_commit_infos(self._store, self.version(), limit, times.in_commit_since))
 
     def detail(self) -> dict[str, Any]:
-        """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
+        """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch.
+
+        The location leaves out the password of a URI; `table_uri` has it.
+        """
         return describe_detail(self._snapshot)
 
     def count(self) -> int:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
+from deltaarrow.display.redaction import redacted
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.schema import PrimitiveType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
@@ -103,8 +104,11 @@ def describe_commits(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
-    """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch."""
-    metadata, protocol = snapshot.metadata, snapshot.protocol
+    """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch.
+
+    The location leaves out the password of a URI.
+    """
+    store, metadata, protocol = snapshot.store, snapshot.metadata, snapshot.protocol
     num_files, size_in_bytes = snapshot.totals()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     return {
@@ -112,7 +116,7 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
         "id": metadata.id,
         "name": metadata.name,
         "description": metadata.description,
-        "location": snapshot.store.uri,
+        "location": store.uri if store.is_local else redacted(store.uri),
         "createdAt": metadata.created_time,
         "lastModified": snapshot.timestamp_ms,
         "version": snapshot.version,

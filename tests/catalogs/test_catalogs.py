@@ -5,8 +5,9 @@ import multiprocessing
 import pyarrow as pa
 import pytest
 
-from deltaarrow import write_deltalake
+from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.catalogs import FileCatalog, FolderNamespace, TableLocation
+from deltaarrow.catalogs.hive_entries import HiveEntry
 from deltaarrow.errors import DeltaError
 
 ROWS = pa.table({"id": [1]})
@@ -72,6 +73,17 @@ def test_files_belong_to_the_catalog_only_in_its_own_folder(tmp_path):
     assert default.find("own").is_managed
     default.add("foreign", TableLocation("/data/foreign", is_managed=True))
     assert not default.find("foreign").is_managed
+
+
+def test_a_relative_location_is_kept_as_an_absolute_path(tmp_path, monkeypatch):
+    write_deltalake(tmp_path / "here" / "orders", ROWS)
+    monkeypatch.chdir(tmp_path / "here")
+    names = FileCatalog(tmp_path / "names")
+    names.namespace("default").add("orders", TableLocation("orders"))
+    monkeypatch.chdir(tmp_path)
+    assert names.namespace("default").find("orders").uri == f"{tmp_path}/here/orders"
+    assert DeltaTable("default.orders", catalog=names).count() == 1
+    assert HiveEntry.of("orders", TableLocation("orders")).uri == f"{tmp_path}/orders"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"location": 1, "managed": true}'])

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
-from deltaarrow.catalogs import GlueCatalog, HiveCatalog
+from deltaarrow.catalogs import FileCatalog, FolderNamespace, GlueCatalog, HiveCatalog, TableLocation
+from deltaarrow.catalogs.hive_entries import HiveEntry
 from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.scan import plan_scan
 from deltaarrow.storage import open_store
@@ -63,6 +65,38 @@ def test_objects_show_no_secrets(table):
         ensure_hidden(each._repr_html_())
 
 
+def test_locations_and_details_show_no_secrets(table):
+    catalog = FileCatalog(f"memory://{PLACE.replace('/t?', '/names?')}")
+    folder = FolderNamespace(f"memory://{PLACE}")
+    location = TableLocation(f"memory://{PLACE}", {"key": "s1gned"})
+    for each in (location, catalog.namespace("default").place_for("t"), folder.place_for("t")):
+        ensure_hidden(repr(each))
+    ensure_hidden(folder.title)
+    ensure_hidden(table.detail()["location"])
+    with pytest.raises(ValueError, match="leave LOCATION out") as caught:
+        folder.add("t", location)
+    ensure_hidden(str(caught.value))
+
+
+@pytest.mark.parametrize("place", [f"memory://{PLACE}", "https://ann3@host/t", "s3://host/t?sig=s1gned"])
+def test_a_location_with_a_secret_is_not_registered(tmp_path, place):
+    names = FileCatalog(tmp_path).namespace("default")
+    for add in (partial(names.add, "t"), partial(HiveEntry.of, "t")):
+        with pytest.raises(ValueError, match="give it as storage_options") as caught:
+            add(TableLocation(place))
+        ensure_hidden(str(caught.value))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_catalog_with_a_password_in_its_folder_keeps_it_out_of_its_files():
+    folder = f"memory://ann3:pa55@host/{uuid.uuid4()}"
+    catalog = FileCatalog(folder)
+    da.write_deltalake("default.t", ROWS, catalog=catalog)
+    assert da.DeltaTable("default.t", catalog=catalog).count() == 3
+    assert catalog.namespace("default").find("t").is_managed
+    ensure_hidden(open_store(folder).read("default/t.json").decode())
+
+
 def test_errors_show_no_secrets(table):
     with pytest.raises(DeltaError) as caught:
         da.DeltaTable(f"memory://{PLACE}".replace("/t?", "/absent?"))
@@ -102,6 +136,37 @@ def test_a_value_that_is_given_under_a_wrong_name_is_not_echoed():
 
 def test_a_table_that_was_pickled_still_reads_there(table):
     assert pickle.loads(pickle.dumps(table)).count() == 2
+
+
+# --- pickles ----------------------------------------------------------------------------------------
+
+
+def pickles_of(table: da.DeltaTable, *others: object) -> list[bytes]:
+    frame = da.scan_delta(table).filter(pl.col("id") > 1)
+    each = (table, table.snapshot, table.to_pyarrow_dataset(), plan_scan(table.snapshot), frame, *others)
+    return [*map(pickle.dumps, each), frame.serialize()]
+
+
+@pytest.mark.parametrize("are_given", [False, True])
+def test_pickles_hold_the_secrets_that_were_given_and_no_others(s3_options, tmp_path, monkeypatch, are_given):
+    secrets = {f"AWS_{name}": SECRET for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY")}
+    options = {**s3_options, **secrets}
+    if not are_given:
+        for name in secrets:
+            monkeypatch.setenv(name, options.pop(name))
+    names = FileCatalog(tmp_path, options)
+    glue = GlueCatalog("eu-west-1", storage_options=options)
+    hive = HiveCatalog("thrift://host", storage_options=options)
+    place = f"s3://{BUCKET}/{uuid.uuid4()}"
+    da.write_deltalake(place, ROWS, storage_options=options)
+    names.namespace("default").add("t", TableLocation(place))
+    table = da.DeltaTable("default.t", catalog=names)
+    location = names.namespace("default").find("t")
+    for pickled in pickles_of(table, names, glue, hive, location):
+        assert (SECRET.encode() in pickled) == are_given
+    assert pickle.loads(pickle.dumps(table)).count() == 3
+    assert pickle.loads(pickle.dumps(da.scan_delta(table))).collect().height == 3
+    assert da.DeltaTable("default.t", catalog=pickle.loads(pickle.dumps(names))).count() == 3
 
 
 # --- whole runs -------------------------------------------------------------------------------------
