@@ -99,6 +99,9 @@ def stub_metastore(folder: Path) -> Iterator[str]:
         yield f"thrift://127.0.0.1:{port}"
     finally:
         server.close()
+        socket.create_connection(("127.0.0.1", port)).close()  # it looks after a connection whether to end
+        thread.join()
+        server.trans.close()
 
 
 @contextlib.contextmanager

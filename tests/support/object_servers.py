@@ -1,9 +1,10 @@
 """Servers of others with the interfaces of S3, Google and Azure, started on this machine and stopped again.
 
-None comes from pip, so only slow tests use them, and only those that are found on the path. docs/testing.md
-says how to get them.
+moto's server comes from pip. No other does, so only slow tests use them, and only those that are found on the
+path. docs/testing.md says how to get them.
 """
 
+import logging
 import shutil
 import socket
 import subprocess
@@ -12,10 +13,11 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-__all__ = ["azurite", "fake_gcs_server", "versitygw"]
+__all__ = ["azurite", "fake_gcs_server", "moto_server", "raw_s3", "versitygw"]
 
 _SECONDS = 30
 
@@ -45,6 +47,42 @@ def _running(command: list[str], port: int, log: Path) -> Iterator[None]:
             yield
         finally:
             process.terminate()
+
+
+def raw_s3(options: dict[str, str]) -> Any:
+    """An s3fs client of its own, without caches."""
+    import s3fs
+
+    return s3fs.S3FileSystem(
+        key=options["AWS_ACCESS_KEY_ID"],
+        secret=options["AWS_SECRET_ACCESS_KEY"],
+        endpoint_url=options["AWS_ENDPOINT_URL"],
+        client_kwargs={"region_name": options["AWS_REGION"]},
+        use_listings_cache=False,
+    )
+
+
+@contextmanager
+def moto_server(bucket: str) -> Iterator[dict[str, str]]:
+    """Run moto's S3, DynamoDB, Glue, STS and metadata of machines; gives the storage options."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "eu-west-1",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ALLOW_HTTP": "true",
+    }
+    raw_s3(options).makedirs(bucket, exist_ok=True)  # the server's buckets outlive it
+    try:
+        yield options
+    finally:
+        server.stop()
 
 
 @contextmanager

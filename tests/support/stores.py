@@ -3,7 +3,6 @@
 import contextlib
 import faulthandler
 import itertools
-import logging
 import os
 import pickle
 import select
@@ -23,7 +22,7 @@ import pytest
 from deltaarrow.storage import Store, open_store
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
 from tests.support.hub_server import HubServer, hub_server
-from tests.support.object_servers import azurite, fake_gcs_server, versitygw
+from tests.support.object_servers import azurite, fake_gcs_server, moto_server, raw_s3, versitygw
 
 __all__ = [
     "FEW_WRITABLE",
@@ -83,22 +82,8 @@ class Place(NamedTuple):
 @pytest.fixture(scope="session")
 def s3_options() -> Iterator[dict[str, str]]:
     """The storage options, as deltalake spells them, for an S3 server on this machine with one bucket."""
-    from moto.server import ThreadedMotoServer
-
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    options = {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_REGION": "eu-west-1",
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-    }
-    raw_s3(options).makedirs(BUCKET, exist_ok=True)  # the server's buckets outlive it
-    yield options
-    server.stop()
+    with moto_server(BUCKET) as options:
+        yield options
 
 
 @pytest.fixture(scope="session")
@@ -129,19 +114,6 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
             return started[name]
 
         yield start
-
-
-def raw_s3(options: dict[str, str]) -> Any:
-    """An s3fs client of its own, without caches."""
-    import s3fs
-
-    return s3fs.S3FileSystem(
-        key=options["AWS_ACCESS_KEY_ID"],
-        secret=options["AWS_SECRET_ACCESS_KEY"],
-        endpoint_url=options["AWS_ENDPOINT_URL"],
-        client_kwargs={"region_name": options["AWS_REGION"]},
-        use_listings_cache=False,
-    )
 
 
 @pytest.fixture(params=[*WRITABLE, *READ_ONLY])
