@@ -1,5 +1,6 @@
 """Each option of the tables in docs/stores.md has a proof: what it changes in the requests to a server."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -7,7 +8,6 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.azure_options import AZURE_OPTIONS, azure_settings
 from deltaarrow.storage.gcs_options import GCS_OPTIONS
+from deltaarrow.storage.hf_options import HF_OPTIONS
+from deltaarrow.storage.option_table import Option, OptionTable
 from deltaarrow.storage.s3_options import S3_OPTIONS
 from tests.support.cloud_server import ACCOUNT
 from tests.support.modules import ROOT
@@ -104,9 +106,9 @@ def bench(request, running, tmp_path) -> Iterator[Bench]:
 # --- proofs -----------------------------------------------------------------------------------------
 
 
-def signed_with(request: Recorded, key: str, secret: str) -> bool:
-    """Whether the signature of a request of S3 is that of a key and a secret."""
-    from botocore.auth import S3SigV4Auth
+def signed_with(request: Recorded, key: str, secret: str, *, service: str = "s3") -> bool:
+    """Whether the signature of a request of S3 or DynamoDB is that of a key and a secret."""
+    from botocore.auth import S3SigV4Auth, SigV4Auth
     from botocore.awsrequest import AWSRequest
     from botocore.credentials import Credentials
 
@@ -116,9 +118,10 @@ def signed_with(request: Recorded, key: str, secret: str) -> bool:
     url = f"http://{request.headers['host']}{request.url}"
     again = AWSRequest(request.method, url, headers=headers, data=request.body)
     again.context["timestamp"] = request.headers["x-amz-date"]
-    signer = S3SigV4Auth(Credentials(key, secret), "s3", "eu-west-1")
+    kind = S3SigV4Auth if service == "s3" else SigV4Auth
+    signer = kind(Credentials(key, secret), service, "eu-west-1")
     text = signer.string_to_sign(again, signer.canonical_request(again))
-    return told.endswith(f"Signature={signer.signature(text, again)}")
+    return f"Credential={key}/" in told and told.endswith(f"Signature={signer.signature(text, again)}")
 
 
 def of_profile(bench: Bench) -> bool:
@@ -144,22 +147,36 @@ def in_host(bench: Bench) -> bool:
     return request.headers["host"].startswith("bucket.lake.test:")
 
 
-def of_lock(bench: Bench, **given: str) -> Recorded:
-    """The request to DynamoDB before a listing."""
-    lock = {"AWS_S3_LOCKING_PROVIDER": "dynamodb", "AWS_ENDPOINT_URL_DYNAMODB": bench.http.url}
-    before = len(bench.http.requests)
+def of_lock(bench: Bench, server: RecordingServer | None = None, **given: str) -> Recorded:
+    """The request to DynamoDB before a listing, which a server gets; by default the one for S3."""
+    server = bench.http if server is None else server
+    lock = {"AWS_S3_LOCKING_PROVIDER": "dynamodb"}
+    before = len(server.requests)
     store = open_store(f"s3://bucket/{next(_numbers)}", {**bench.options(), **lock, **given})
     assert store.list_from("_delta_log") == []
-    found = [each for each in bench.http.requests[before:] if "x-amz-target" in each.headers]
+    found = [each for each in server.requests[before:] if "x-amz-target" in each.headers]
     return found[0]
 
 
-LOCK_KEYS = {"AWS_ACCESS_KEY_ID_DYNAMODB": "of-lock", "AWS_SECRET_ACCESS_KEY_DYNAMODB": "x"}
+def at_other_server(bench: Bench) -> bool:
+    """DynamoDB is another server than S3."""
+    before = len(bench.http.requests)
+    with recording_server() as other:
+        found = of_lock(bench, other, AWS_ENDPOINT_URL_DYNAMODB=other.url)
+    to_s3 = bench.http.requests[before:]
+    return (
+        "x-amz-target" in found.headers
+        and len(to_s3) > 0
+        and all("x-amz-target" not in each.headers for each in to_s3)
+    )
+
+
+LOCK_KEYS = {"AWS_ACCESS_KEY_ID_DYNAMODB": "of-lock", "AWS_SECRET_ACCESS_KEY_DYNAMODB": "secret-of-lock"}
 
 
 def without_accepting(bench: Bench) -> bool:
     """A socket that takes no more connections."""
-    with ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         full = stack.enter_context(socket.socket())
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -345,15 +362,15 @@ PROOFS: dict[str, dict[str, Proof | str]] = {
             f"{SSE}-bucket-key-enabled", "true", AWS_SSE_BUCKET_KEY_ENABLED="true", **KMS
         ),
         "s3_locking_provider": lambda bench: "x-amz-target" in of_lock(bench).headers,
-        "endpoint_url_dynamodb": lambda bench: "x-amz-target" in of_lock(bench).headers,
+        "endpoint_url_dynamodb": at_other_server,
         "region_dynamodb": lambda bench: (
             "/far/dynamodb/" in of_lock(bench, AWS_REGION_DYNAMODB="far").headers["authorization"]
         ),
         "access_key_id_dynamodb": lambda bench: (
             "Credential=of-lock/" in of_lock(bench, **LOCK_KEYS).headers["authorization"]
         ),
-        "secret_access_key_dynamodb": lambda bench: (
-            "Credential=of-lock/" in of_lock(bench, **LOCK_KEYS).headers["authorization"]
+        "secret_access_key_dynamodb": lambda bench: signed_with(
+            of_lock(bench, **LOCK_KEYS), "of-lock", "secret-of-lock", service="dynamodb"
         ),
         "session_token_dynamodb": lambda bench: (
             of_lock(bench, **LOCK_KEYS, AWS_SESSION_TOKEN_DYNAMODB="t").headers["x-amz-security-token"] == "t"
@@ -457,3 +474,48 @@ def test_every_option_has_a_proof(kind) -> None:
         if isinstance(proof, str):
             file, _, test = proof.partition("::")
             assert f"\ndef {test}(" in (ROOT / "tests" / "storage" / file).read_text()
+
+
+# --- names of an option -----------------------------------------------------------------------------
+
+OPTIONS = [
+    pytest.param(table, option, id=f"{kind}-{option.names[0]}")
+    for kind, table in {**TABLES, "hf": HF_OPTIONS}.items()
+    for option in (*table.of_service, *table.of_client)
+]
+
+
+def value_of(option: Option) -> str:
+    """A text that an option takes."""
+    for text in ("30s", "7", "true", "AES256", "dynamodb", "s3", "{}"):
+        with contextlib.suppress(StorageError, ValueError):
+            option.read(option.names[0], text)
+            return text
+    raise AssertionError(option)
+
+
+@pytest.mark.parametrize(("table", "option"), OPTIONS)
+def test_every_name_of_an_option_gives_the_same_arguments(table: OptionTable, option: Option) -> None:
+    text = value_of(option)
+    expected = table.read({option.names[0]: text})
+    found: Any = expected
+    for step in option.place:
+        found = found[step]
+    assert found == option.read(option.names[0], text)
+    for name in option.names:
+        # Those with a dot are settings of another program, which have no prefix.
+        for prefix in ("",) if "." in name else ("", *table.prefixes):
+            for spelled in (f"{prefix}{name}", f"{prefix}{name}".upper()):
+                assert table.read({spelled: text}) == expected, spelled
+
+
+@pytest.mark.parametrize(
+    ("table", "option"),
+    [each for each in OPTIONS if each.values[0] in (GCS_OPTIONS, AZURE_OPTIONS)],
+)
+def test_every_name_of_an_option_works_as_a_variable(table: OptionTable, option: Option) -> None:
+    text = value_of(option)
+    expected = table.read({option.names[0]: text}) if option in table.of_service else table.read({})
+    for name in option.names:
+        for prefix in table.prefixes:
+            assert table.read({}, {f"{prefix}{name}".upper(): text}) == expected

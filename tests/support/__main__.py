@@ -135,11 +135,14 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:
-        with tempfile.TemporaryDirectory() as scratch, NAMES[given.name](Path(scratch), given.folder) as told:
-            with contextlib.suppress(KeyboardInterrupt):
-                for name, text in told.items():
-                    print(name, text if isinstance(text, str) else json.dumps(text), flush=True)
-                threading.Event().wait()
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            NAMES[given.name](Path(scratch), given.folder) as told,
+            contextlib.suppress(KeyboardInterrupt),
+        ):
+            for name, text in told.items():
+                print(name, text if isinstance(text, str) else json.dumps(text), flush=True)
+            threading.Event().wait()
     except pytest.skip.Exception as skipped:
         sys.exit(str(skipped))
 
