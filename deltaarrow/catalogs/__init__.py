@@ -12,7 +12,6 @@ from deltaarrow.catalogs.namespace import (
     NamespaceCatalog,
     TableLocation,
     View,
-    find_table_location,
     fold,
     without_catalog,
 )
@@ -21,6 +20,15 @@ from deltaarrow.runtime.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
     from deltaarrow.catalogs.file_catalog import FileCatalog
+    from deltaarrow.catalogs.finding import (
+        find_namespace,
+        find_table_location,
+        given_catalog,
+        names_given,
+        open_table_store,
+        parse_table_name,
+        unknown_name,
+    )
     from deltaarrow.catalogs.folder import FolderNamespace
     from deltaarrow.catalogs.glue import GlueCatalog
     from deltaarrow.catalogs.hive import HiveCatalog
@@ -38,9 +46,15 @@ __all__ = [
     "TableLocation",
     "UnityCatalog",
     "View",
+    "find_namespace",
     "find_table_location",
     "fold",
+    "given_catalog",
+    "names_given",
     "open_catalog",
+    "open_table_store",
+    "parse_table_name",
+    "unknown_name",
     "without_catalog",
 ]
 
@@ -50,6 +64,13 @@ __getattr__ = lazy_attributes(
         "DeltaSharingCatalog": "deltaarrow.catalogs.delta_sharing",
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         "FolderNamespace": "deltaarrow.catalogs.folder",
+        **dict.fromkeys(
+            (
+                *("find_namespace", "find_table_location", "given_catalog", "names_given"),
+                *("open_table_store", "parse_table_name", "unknown_name"),
+            ),
+            "deltaarrow.catalogs.finding",
+        ),
         "GlueCatalog": "deltaarrow.catalogs.glue",
         "HiveCatalog": "deltaarrow.catalogs.hive",
         "open_catalog": "deltaarrow.catalogs.opening",

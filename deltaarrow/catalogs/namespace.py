@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Never, Protocol
 
 from deltaarrow.display.redaction import holds_secret, redacted
-from deltaarrow.errors import TableNotFoundError
 from deltaarrow.schema import StructType
 from deltaarrow.storage import Store, open_store
 
@@ -15,7 +14,6 @@ __all__ = [
     "TableLocation",
     "View",
     "WithoutViews",
-    "find_table_location",
     "fold",
     "registered_uri",
     "without_catalog",
@@ -187,18 +185,3 @@ def without_catalog(catalog: object, parts: Sequence[str]) -> Sequence[str]:
     name = getattr(catalog, "name", None)
     is_of_it = len(parts) == 3 and isinstance(name, str) and fold(parts[0]) == fold(name)
     return parts[1:] if is_of_it else parts
-
-
-def find_table_location(catalog: NamespaceCatalog, parts: Sequence[str]) -> TableLocation:
-    """Return where the table of a name is; `TableNotFoundError` if there is none.
-
-    The name is ``(namespace, table)``; before it that of the catalog may stand, if the catalog has one.
-    """
-    shown, parts = ".".join(parts), without_catalog(catalog, parts)
-    namespace = catalog.namespace(parts[0]) if len(parts) == 2 else None
-    found = None if namespace is None else namespace.find(parts[-1])
-    if found is None:
-        raise TableNotFoundError(
-            f"the catalog has no table {shown}: write namespace.table, with a name that the catalog lists"
-        )
-    return found

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from typer.core import TyperCommand, TyperGroup
 
-from deltaarrow.catalogs import open_catalog
 from deltaarrow.cli.output import Format
 from deltaarrow.table import DeltaTable
 
@@ -143,8 +142,7 @@ def open_table(
     wanted = parse_version(version, name)
     options = parse_options(storage_options)
     if (catalog := given_catalog()) is not None:
-        names = open_catalog(catalog, options)
-        return DeltaTable(path, version=wanted, catalog=names, dialect="spark")
+        return DeltaTable(path, version=wanted, storage_options=options, catalog=catalog, dialect="spark")
     return DeltaTable(path, version=wanted, storage_options=options, dialect="spark")
 
 

@@ -197,6 +197,11 @@ class Catalog:
             return names[1:]
         return without_catalog(self.names, names)
 
+    def is_of_another(self, names: Sequence[str]) -> bool:
+        """Whether a name in a statement has a namespace of the catalog after the name of another catalog."""
+        names = self.without_catalog(names)
+        return len(names) == 3 and self.names is not None and fold(names[1]) in self.schemas
+
     def schema_of(self, names: Sequence[str]) -> str | None:
         """The catalog's schema, case-folded, that a name in a statement is in; None for any other."""
         if len(names) == 1:

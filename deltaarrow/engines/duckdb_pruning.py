@@ -369,7 +369,8 @@ class Rewriter:
                 at = None if special.travel is None else special.travel.resolve(values, self._value)
             is_pinned = self._catalog.is_pinned(names)
             schema = self._catalog.schema_of(names)
-            if not is_pinned and schema is None and not isinstance(special, Call):
+            is_unknown = not is_pinned and schema is None and not isinstance(special, Call)
+            if is_unknown and not self._catalog.is_of_another(names):
                 continue
             if len(names) not in hidden:
                 hidden[len(names)] = self._hiding(len(names))

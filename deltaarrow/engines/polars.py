@@ -37,9 +37,14 @@ from deltaarrow.schema import FLOATING, Schema
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import os
+
     import polars as pl
     from polars.io.plugins import register_io_source
     from polars.lazyframe.resolver import FilterExpr, LazyFrameResolver, ResolvedLazyFrameProps
+
+    from deltaarrow.catalogs import NamespaceCatalog
+    from deltaarrow.log import Catalog
 else:
     pl = require("polars")
     LazyFrameResolver = require("polars.lazyframe.resolver").LazyFrameResolver
@@ -316,6 +321,7 @@ def scan_delta(
     storage_options: Mapping[str, Any] | None = None,
     *,
     row_tracking: bool = False,
+    catalog: "str | os.PathLike[str] | Catalog | NamespaceCatalog | None" = None,
 ) -> "pl.LazyFrame":
     """Return a table as a `polars.LazyFrame`, pinned to one version.
 
@@ -328,12 +334,13 @@ def scan_delta(
     child process; spawned ones can use it.
 
     Args:
-        table: a path, a URI, a `DeltaTable` or a `Snapshot`.
+        table: a path, a URI, a `DeltaTable` or a `Snapshot`; or the name of a table in `catalog`.
         version: the version to read, or a point in time as for `DeltaTable`; by default the newest version
             for a path, the opened version otherwise.
         storage_options: as for `DeltaTable`; used if `table` is a path.
         row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries that
             use one of them read the files with pyarrow.
+        catalog: as for `DeltaTable`.
 
     Raises:
         SchemaMismatchError: `row_tracking` is requested but not enabled on the table.
@@ -341,7 +348,7 @@ def scan_delta(
         UnsupportedFeatureError: the table needs a feature that this release cannot read.
         MissingDependencyError: Polars is not installed.
     """
-    return lazy_frame(snapshot_of(table, version, storage_options), row_tracking=row_tracking)
+    return lazy_frame(snapshot_of(table, version, storage_options, catalog), row_tracking=row_tracking)
 
 
 def lazy_frame(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deltaarrow.display.near_names import did_you_mean
+from deltaarrow.catalogs import unknown_name
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.duckdb_catalog import Catalog
 from deltaarrow.errors import TableNotFoundError
@@ -10,13 +10,11 @@ from deltaarrow.spark_sql import TableName
 
 __all__ = ["unknown_table"]
 
-_MOST = 20
-
 
 def unknown_table(catalog: Catalog, names: Sequence[str]) -> TableNotFoundError:
     """Return the error, with near names and those that there are."""
     shown = TableName(tuple(names)).text
-    error = TableNotFoundError(_gone(catalog, names, shown) or _unknown(catalog, names, shown))
+    error = TableNotFoundError(_gone(catalog, names, shown) or _unknown(catalog, names))
     error.names = tuple(names)
     return error
 
@@ -32,20 +30,15 @@ def _gone(catalog: Catalog, names: Sequence[str], shown: str) -> str | None:
     )
 
 
-def _unknown(catalog: Catalog, names: Sequence[str], shown: str) -> str:
-    inside = names[0] if len(names) > 1 else catalog.current
-    namespace = None if inside is None else catalog.namespace(inside)
-    if namespace is None:
-        known = catalog.namespaces()
-        near = did_you_mean(names[0], (*known, *catalog.pinned))
-        there = f"namespaces: {_listed(known) or 'none'}; by place: delta.`/path`"
-    else:
-        tables = namespace.tables()
-        near = did_you_mean(names[-1], tables)
-        there = f"in {inside} are {_listed(tables) or 'no tables'}"
-    return f"[TABLE_OR_VIEW_NOT_FOUND] {shown} is not the name of a table{near} ({there})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+def _unknown(catalog: Catalog, names: Sequence[str]) -> str:
+    name = getattr(catalog.names, "name", None)
+    message = unknown_name(
+        catalog,
+        names,
+        catalog.without_catalog(names),
+        name=name if isinstance(name, str) else None,
+        current=catalog.current,
+        others=catalog.pinned,
+        otherwise="by place: delta.`/path`",
+    )
+    return f"[TABLE_OR_VIEW_NOT_FOUND] {message}"

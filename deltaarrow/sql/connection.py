@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from deltaarrow.catalogs import NamespaceCatalog, open_catalog
+from deltaarrow.catalogs import NamespaceCatalog, given_catalog
 from deltaarrow.engines import Catalog, DeltaConnection, Dialect
 from deltaarrow.sql.front_end import FrontEnd
 
@@ -62,10 +62,9 @@ def connect(
     >>> found.left_files, found.files
     (1, 2)
     """
-    if isinstance(catalog, str | os.PathLike):
-        catalog = open_catalog(catalog, storage_options)
-    names = Catalog(storage_options, catalog)
-    if catalog is not None and dialect == "spark" and catalog.namespace(_DEFAULT) is not None:
+    known = None if catalog is None else given_catalog(catalog, storage_options)
+    names = Catalog(storage_options, known)
+    if known is not None and dialect == "spark" and known.namespace(_DEFAULT) is not None:
         names.current = _DEFAULT
     front_end = FrontEnd(dialect, progress)
     if isinstance(database, duckdb.DuckDBPyConnection):

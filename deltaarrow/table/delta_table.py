@@ -18,7 +18,9 @@ import deltaarrow.operations as operations
 import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 import deltaarrow.verify as verification
+from deltaarrow.catalogs import open_table_store
 from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import TableNotFoundError
 from deltaarrow.log import Catalog, read_commit_infos
 from deltaarrow.log.moments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -49,7 +51,7 @@ from deltaarrow.table.describe import (
     list_partitions,
 )
 from deltaarrow.table.old_arguments import tells_old_arguments
-from deltaarrow.table.opening import make_named, open_table_store
+from deltaarrow.table.opening import make_named
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:
@@ -110,7 +112,8 @@ class DeltaTable(TellingTableNames):
         skip_stats: the same.
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
             `RatifiedCommits`; or a catalog of names, such as `UnityCatalog`, `DeltaSharingCatalog`
-            and `FileCatalog`, in which the table is found.
+            and `FileCatalog`, in which the table is found; a text as `open_catalog` takes it opens one, with
+            `storage_options`.
         dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
             ``deltalake``, in which ``"x"`` is a column, for scripts written for that package; that of
             `set_default_dialect` if None.
@@ -141,7 +144,7 @@ class DeltaTable(TellingTableNames):
         log_buffer_size: int | None = None,
         skip_stats: bool = False,
         *,
-        catalog: "Catalog | NamespaceCatalog | None" = None,
+        catalog: "str | os.PathLike[str] | Catalog | NamespaceCatalog | None" = None,
         dialect: str | None = None,
     ) -> None:
         chosen = default_dialect() if dialect is None else dialect
@@ -218,7 +221,7 @@ class DeltaTable(TellingTableNames):
         post_commithook_properties: "PostCommitHookProperties | None" = None,
         raise_if_key_not_exists: bool = True,
         cluster_by: Sequence[str] | str | None = None,
-        catalog: "NamespaceCatalog | None" = None,
+        catalog: "str | os.PathLike[str] | NamespaceCatalog | None" = None,
     ) -> "DeltaTable":
         """Create an empty table and return it.
 
@@ -240,7 +243,8 @@ class DeltaTable(TellingTableNames):
                 taken, and an unknown one in it never.
             cluster_by: up to four clustering columns, by which `optimize` lays rows out. Write a field of
                 a struct with dots, such as ``address.city``. Excludes `partition_by`.
-            catalog: a catalog of names, which gives the table its place and its name.
+            catalog: a catalog of names, which gives the table its place and its name; also a text, as for
+                `DeltaTable`.
 
         Raises:
             VersionExistsError: the table exists and `mode` is ``error`` or ``append``.
@@ -272,21 +276,29 @@ class DeltaTable(TellingTableNames):
             hook_properties=post_commithook_properties,
         )
         if catalog is not None:
-            return cls(make_named(table_uri, catalog, storage_options, made, mode=mode), catalog=catalog)
+            return cls(table_uri, catalog=make_named(table_uri, catalog, storage_options, made, mode=mode))
         store = open_store(table_uri, storage_options)
         return cls._made_in(store) if made(store) else cls(table_uri, storage_options=storage_options)
 
     @staticmethod
     def is_deltatable(
-        table_uri: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None
+        table_uri: str | os.PathLike[str],
+        storage_options: Mapping[str, str] | None = None,
+        *,
+        catalog: "str | os.PathLike[str] | Catalog | NamespaceCatalog | None" = None,
     ) -> bool:
         """Tell whether a location has a Delta log, valid or not.
 
         Args:
-            table_uri: the folder, as for `DeltaTable`.
+            table_uri: the folder, or the name in `catalog`, as for `DeltaTable`.
             storage_options: see `DeltaTable`.
+            catalog: see `DeltaTable`. A name that the catalog does not have is no table.
         """
-        return operations.is_table(open_store(table_uri, storage_options))
+        try:
+            store = open_table_store(table_uri, storage_options, catalog)
+        except TableNotFoundError:
+            return False
+        return operations.is_table(store)
 
     def load_as_version(self, version: SupportsIndex | str | date) -> None:
         """Move to another version, or to the newest version at a point in time.

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.catalogs import names_given
 from deltaarrow.errors import InvalidTablePropertyError, VersionExistsError
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import (
@@ -25,7 +26,7 @@ from deltaarrow.storage import Store, open_store
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
 from deltaarrow.table.old_arguments import tells_old_arguments
-from deltaarrow.table.opening import ensure_no_options, open_place
+from deltaarrow.table.opening import open_place
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader
 
@@ -57,7 +58,7 @@ def write_deltalake(
     cluster_by: Sequence[str] | str | None = None,
     dialect: str | None = None,
     allow_truncation: bool = False,
-    catalog: "NamespaceCatalog | None" = None,
+    catalog: "str | os.PathLike[str] | NamespaceCatalog | None" = None,
 ) -> WriteResult:
     """Write data to a Delta table and commit; create the table if it does not exist.
 
@@ -110,7 +111,8 @@ def write_deltalake(
             that of `set_default_dialect`.
         allow_truncation: whether digits of timestamps below microseconds are cut off, as Spark cuts them; if
             not, they are an error. Delta has no finer timestamps.
-        catalog: a catalog of names, in which the table is found, or which gives a new one its place.
+        catalog: a catalog of names, in which the table is found, or which gives a new one its place; also a
+            text, as for `DeltaTable`.
 
     Returns:
         The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns
@@ -203,7 +205,7 @@ def write_deltalake(
 
 def _write_named(
     name: Any,
-    catalog: "NamespaceCatalog",
+    catalog: "str | os.PathLike[str] | NamespaceCatalog",
     storage_options: Mapping[str, str] | None,
     options: WriteOptions,
     write: Callable[[Store, Snapshot | None], WriteResult],
@@ -211,7 +213,7 @@ def _write_named(
     """Write to the table of a name in a catalog, which is created if there is none."""
     if not isinstance(name, str | os.PathLike):
         raise TypeError("an open table knows its catalog: leave catalog out, or give the name of a table")
-    ensure_no_options(storage_options)
+    names = names_given(catalog, storage_options)
 
     def build(store: Store, _: "TableLocation") -> WriteResult:
         snapshot = find_table(store)
@@ -219,7 +221,7 @@ def _write_named(
             return WriteResult(None)
         return write(store, snapshot)
 
-    found = open_place(name, catalog).make(
+    found = open_place(name, names).make(
         build, may_replace=options.mode != "error", if_not_exists=options.mode == "ignore"
     )
     return WriteResult(None) if found is None else found

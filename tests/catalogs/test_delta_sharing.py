@@ -67,7 +67,7 @@ def test_names_are_listed_in_pages(sharing, orders, catalog):
     assert ids(DeltaTable("sales.SHOP.Orders", catalog=catalog)) == [1, 2, 3, 4, 5, 6]
     assert ids(DeltaTable("`More Things`.t", catalog=catalog)) == [1, 2, 3, 4, 5, 6]
     for name in ("shop.none", "none.orders"):
-        with pytest.raises(TableNotFoundError, match="has no table"):
+        with pytest.raises(TableNotFoundError, match="is not the name of a table"):
             DeltaTable(name, catalog=catalog)
 
 

@@ -125,7 +125,7 @@ def test_tables_of_a_file_catalog_are_opened_by_name_too(tmp_path):
     names = FileCatalog(tmp_path / "names")
     names.namespace("default").add("t", TableLocation(str(tmp_path / "t")))
     assert ids(DeltaTable("default.t", catalog=names)) == [1]
-    with pytest.raises(TableNotFoundError, match=r"no table default\.u"):
+    with pytest.raises(TableNotFoundError, match=r"default\.u is not the name of a table"):
         DeltaTable("default.u", catalog=names)
     with pytest.raises(ValueError, match="storage_options"):
         DeltaTable("default.t", storage_options={}, catalog=names)
@@ -216,7 +216,7 @@ def test_errors_name_the_table_and_what_to_do(catalog, unity, answer, asked, err
 
 def test_unknown_names_are_not_found(catalog):
     for name in ("shop.nothing", "nowhere.orders", "orders"):
-        with pytest.raises(TableNotFoundError, match=f"no table {name}"):
+        with pytest.raises(TableNotFoundError, match=f"{name} is not the name of a table"):
             DeltaTable(name, catalog=catalog)
 
 
