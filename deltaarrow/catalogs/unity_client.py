@@ -240,8 +240,9 @@ def _told(error: urllib.error.HTTPError) -> tuple[str, str]:
         body = json.loads(error.read(1 << 20))
     except (ValueError, RecursionError, OSError, http.client.HTTPException):
         return "", ""
-    found = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(found, dict):
-        return "", ""
+    body = body if isinstance(body, dict) else {}
+    found = body.get("error")
+    # The lists of schemas and tables have another form of errors than the API for Delta.
+    found = found if isinstance(found, dict) else {**body, "type": body.get("error_code")}
     kind, message = found.get("type"), found.get("message")
     return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""

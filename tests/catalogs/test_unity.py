@@ -19,6 +19,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionNotFoundError,
 )
+from tests.support.faulty_server import faulty_server
 from tests.support.managed_table import ManagedTable
 from tests.support.stores import BUCKET, raw_s3, s3_options
 from tests.support.unity_server import TOKEN
@@ -53,6 +54,13 @@ def orders(unity):
 @pytest.fixture
 def catalog(unity):
     return UnityCatalog(unity.url, "main", TOKEN, retry_delay=0.001)
+
+
+@pytest.fixture
+def s3(s3_options):
+    """The server of `s3_options`, which tells the keys that sign its requests."""
+    with faulty_server(s3_options) as server:
+        yield server
 
 
 def ids(table):
@@ -214,6 +222,21 @@ def test_errors_name_the_table_and_what_to_do(catalog, unity, answer, asked, err
     assert unity.paths.count(ORDERS) == asked
 
 
+def test_a_catalog_that_the_server_does_not_have_is_named(unity):
+    catalog = UnityCatalog(unity.url, "mian", TOKEN)
+    asked = {"catalog": "mian", "protocol-versions": "1.0"}
+    told = r"answers 404 \((CATALOG_NOT_FOUND|NoSuchCatalogException): no catalog mian\): check the names"
+    for use in (
+        catalog.namespaces,
+        lambda: DeltaTable("shop.orders", catalog=catalog),
+        lambda: write_deltalake("mian.shop.orders", pa.table({"id": [1]}), catalog=catalog),
+        lambda: connect(catalog=catalog, dialect="spark"),
+        lambda: catalog._api.client.get(("delta", "v1", "config"), asked, "mian"),
+    ):
+        with pytest.raises(TableNotFoundError, match=told):
+            use()
+
+
 def test_unknown_names_are_not_found(catalog):
     for name in ("shop.nothing", "nowhere.orders", "orders"):
         with pytest.raises(TableNotFoundError, match=f"{name} is not the name of a table"):
@@ -223,8 +246,15 @@ def test_unknown_names_are_not_found(catalog):
 # --- credentials and secrets -----------------------------------------------------------------------
 
 
-def lent(unity, expires, key=KEY, *, prefix=None, place="s3://bucket/orders"):
-    config = {"s3.access-key-id": "id", "s3.secret-access-key": key, "s3.session-token": f"{key}-session"}
+def signers(s3):
+    """The keys that have signed the requests since the last call."""
+    found = {key for _, key in s3.signers}
+    s3.signers.clear()
+    return found
+
+
+def lent(unity, expires, key=KEY, *, prefix=None, place="s3://bucket/orders", identity="id"):
+    config = {"s3.access-key-id": identity, "s3.secret-access-key": key, "s3.session-token": f"{key}-session"}
     unity.credentials = [
         {"prefix": "s3://bucket", "expiration-time-ms": expires, "config": {"azure.sas-token": "wrong"}},
         {"prefix": prefix or place, "expiration-time-ms": expires, "config": config},
@@ -306,7 +336,7 @@ def test_a_token_comes_from_the_environment_or_a_function(unity, monkeypatch):
 
 
 def test_a_table_in_an_object_store_is_read_across_a_renewal_and_tells_no_secret(
-    unity, orders, s3_options, monkeypatch
+    unity, orders, s3_options, s3, monkeypatch
 ):
     raw = raw_s3(s3_options)
     root = Path(orders.path)
@@ -314,17 +344,20 @@ def test_a_table_in_an_object_store_is_read_across_a_renewal_and_tells_no_secret
         if file.is_file():
             raw.pipe_file(f"{BUCKET}/unity/{file.relative_to(root)}", file.read_bytes())
     now = [1_000_000]
-    reach = {name: text for name, text in s3_options.items() if "KEY" not in name}
+    reach = {name: text for name, text in s3.options.items() if "KEY" not in name and name != "config_kwargs"}
     catalog = UnityCatalog(unity.url, "main", TOKEN, storage_options=reach, clock=lambda: now[0])
     lent(unity, now[0] + 3_600_000, place=f"s3://{BUCKET}/unity")
     table = DeltaTable("shop.orders", catalog=catalog)
     with connect(catalog=catalog) as lake:
         assert lake.sql("SELECT sum(id) FROM shop.orders").fetchall() == [(6,)]
         plans = f"{lake.sql('EXPLAIN FROM shop.orders').fetchall()} {lake.explain('FROM shop.orders')}"
-        lent(unity, now[0] + 7_200_000, "second", place=f"s3://{BUCKET}/unity")
+        assert signers(s3) == {"id"}
+        lent(unity, now[0] + 7_200_000, "second", place=f"s3://{BUCKET}/unity", identity="id-of-the-second")
         now[0] += 3_400_000
         assert lake.sql("SELECT sum(id) FROM shop.orders").fetchall() == [(6,)]
+        assert signers(s3) == {"id-of-the-second"}
     assert ids(table) == [0, 1, 2, 3]
+    assert signers(s3) == {"id-of-the-second"}
     lent(unity, 1 << 60, place=f"s3://{BUCKET}/unity")
     known = UnityCatalog(unity.url, "main", TOKEN, storage_options=reach)
     dumped = pickle.dumps(DeltaTable("shop.orders", catalog=known))

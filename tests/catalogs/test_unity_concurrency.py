@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
@@ -162,6 +163,34 @@ def test_of_two_deletions_of_one_row_one_is_a_conflict_and_other_rows_are_none(u
     with pytest.raises(CommitFailedError):
         third.delete("id = 1")
     assert ids(unity) == [0, 3]
+    ensure_consistent(unity)
+
+
+@pytest.mark.parametrize("is_full", [False, True], ids=["listed", "full"])
+@pytest.mark.parametrize("retention", [0, 168])
+def test_vacuum_leaves_what_a_killed_client_has_not_published(unity, retention, is_full):
+    """The client is killed between the catalog's answer and the publication."""
+    table = unity.hosted(NAME)
+    unneeded = table.path / "part-00000-unneeded.parquet"
+    unneeded.write_bytes(b"")
+    done = subprocess.run([sys.executable, "-c", DYING, "publish", unity.url, TOKEN], check=False)
+    assert done.returncode == 9
+    for file in table.path.rglob("*"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    kept = {each for each in table.path.rglob("*") if each.is_file()} - {unneeded}
+    staged = [each for each in kept if each.parent.name == "_staged_commits"]
+    named = {
+        json.loads(line)["add"]["path"] for line in staged[0].read_text().splitlines() if '"add"' in line
+    }
+    assert len(staged) == len(named) == 1
+    assert table.path / named.pop() in kept
+    maintained = DeltaTable(NAME, catalog=client(unity, allows_maintenance=True))
+    deleted = maintained.vacuum(retention, dry_run=False, enforce_retention_duration=False, full=is_full)
+    assert deleted == [unneeded.name] * is_full
+    assert [each for each in kept if not each.exists()] == []
+    assert ids(unity) == [0, 100]
+    append(unity, 5)
+    assert ids(unity) == [0, 5, 100]
     ensure_consistent(unity)
 
 

@@ -246,6 +246,7 @@ _ERRORS = {
     "UnauthenticatedException": 401,
     "PermissionDeniedException": 403,
     "NotFoundException": 404,
+    "NoSuchCatalogException": 404,
     "NoSuchTableException": 404,
     "AlreadyExistsException": 409,
     "CommitVersionConflictException": 409,

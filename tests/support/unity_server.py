@@ -211,8 +211,14 @@ class UnityServer:
             case ["delta", "v1", "config"] if self.is_old:
                 return _error(404, "NotFoundException", path)
             case ["delta", "v1", "config"]:
-                assert query == {"catalog": "main", "protocol-versions": "1.0"}
+                if query.get("catalog") != "main":
+                    return _error(404, "NoSuchCatalogException", f"no catalog {query.get('catalog')}")
                 return 200, self.config
+            case ["delta", "v1", "catalogs", other, *_] if other != "main":
+                return _error(404, "NoSuchCatalogException", f"no catalog {other}")
+            case ["schemas" | "tables"] if query.get("catalog_name") != "main":
+                told = f"no catalog {query.get('catalog_name')}"
+                return 404, {"error_code": "CATALOG_NOT_FOUND", "message": told}
             case ["schemas"]:
                 # A page for each schema.
                 schemas = sorted({name.partition(".")[0] for name in self.tables} | {"shop"})
@@ -403,7 +409,7 @@ class UnityServer:
 def _endpoint(parts: list[str]) -> str:
     """The path of a request without its names."""
     text = "/".join(parts)
-    text = re.sub(r"^catalogs/main/schemas/[^/]+/", "", text)
+    text = re.sub(r"^catalogs/[^/]+/schemas/[^/]+/", "", text)
     text = re.sub(r"^staging-tables/[^/]+/", "staging-tables/", text)
     return re.sub(r"^tables/[^/]+", "tables/{table}", text)
 
