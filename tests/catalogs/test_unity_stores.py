@@ -1,6 +1,5 @@
 """Tables of Unity Catalog in an object store: credentials to read and to write, and no secret anywhere."""
 
-import logging
 import pickle
 import traceback
 import uuid
@@ -11,6 +10,7 @@ import pytest
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.catalogs import UnityCatalog
 from deltaarrow.errors import DeltaError, StorageError, UnsupportedFeatureError
+from tests.support.logged import capture_logs, logged
 from tests.support.stores import BUCKET, raw_s3
 from tests.support.unity_server import KEY, TOKEN
 
@@ -120,7 +120,7 @@ def test_an_external_table_is_read_and_written_by_its_name(catalog, unity, reach
 
 def test_secrets_are_nowhere(catalog, unity, s3_options, monkeypatch, caplog):
     """Not in logs, errors, texts of objects, plans, pickles, nor in any file of the table."""
-    caplog.set_level(logging.DEBUG, logger="deltaarrow")
+    capture_logs(caplog)
     said, pickles = [], []
     write_deltalake(NAME, ROWS, catalog=catalog)
     table = DeltaTable(NAME, catalog=catalog)
@@ -159,7 +159,7 @@ def test_secrets_are_nowhere(catalog, unity, s3_options, monkeypatch, caplog):
     raw = raw_s3(s3_options)
     files = raw.find(unity.root.removeprefix("s3://"))
     assert any("_staged_commits" in each for each in files)
-    texts = [*map(str, said), caplog.text, *map(str, unity.paths)]
+    texts = [*map(str, said), logged(caplog), *map(str, unity.paths)]
     for secret in (TOKEN, KEY):
         for text in texts:
             assert secret not in text

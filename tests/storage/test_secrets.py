@@ -30,6 +30,7 @@ from deltaarrow.storage import open_store
 from tests.support.cloud_server import ACCOUNT, cloud_server
 from tests.support.faulty_server import faulty_server
 from tests.support.hive_metastore import stub_metastore
+from tests.support.logged import capture_logs, logged
 from tests.support.spark_log_store import create_lock_table
 from tests.support.stores import BUCKET
 
@@ -366,16 +367,17 @@ USUAL_RUNS = ("lock", "google", "azure key", "web and cache")
 )
 def test_a_run_tells_no_secret(request, name, caplog, capfd) -> None:
     """Not in logs, errors, texts of objects and plans, files of the table, nor in the cache."""
-    caplog.set_level(logging.DEBUG, logger="deltaarrow")
+    capture_logs(caplog)
     with RUNS[name](request) as run:
         place, options = (run.source, None) if run.source else (run.uri, run.options)
         da.write_deltalake(place, ROWS, storage_options=options)
         da.DeltaTable(place, storage_options=options).delete("id = 1")
         told = told_by(run) if run.catalog is None else told_by_catalog(run)
-        texts = [*map(str, told), caplog.text, *capfd.readouterr()]
+        texts = [*map(str, told), logged(caplog), *capfd.readouterr()]
         store = open_store(place, options)
         files = [store.read(entry.name) for entry in store.list_recursive()]
         files += [path.read_bytes() for folder in run.folders for path in folder.rglob("*") if path.is_file()]
     assert "\n".join(text for text in texts if SECRET in text) == ""
+    assert caplog.records
     assert [data for data in files if SECRET.encode() in data] == []
     assert any("Error" in text for text in texts)
