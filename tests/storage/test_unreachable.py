@@ -1,11 +1,18 @@
 """Unreachable places: a `StorageError` names the place, whichever library fails."""
 
+import asyncio
 import socket
+import time
+from types import SimpleNamespace
 
 import pytest
 
 from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.storage import open_store
+from tests.support.cloud_server import ACCOUNT
+
+pytest.importorskip("gcsfs")
+pytest.importorskip("adlfs")
 
 
 @pytest.fixture(scope="module")
@@ -16,18 +23,50 @@ def endpoint():
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-@pytest.fixture(params=["http", "s3"])
-def store(request, endpoint):
+def without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the libraries of Google and the Hub repeat requests at once; neither has an option for it."""
+    import gcsfs.retry
+    import huggingface_hub.utils._http
+
+    async def no_wait(seconds: float) -> None:
+        pass
+
+    waiting = SimpleNamespace(**{**vars(asyncio), "sleep": no_wait})
+    monkeypatch.setattr(gcsfs.retry, "asyncio", waiting)
+    at_once = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: None})
+    monkeypatch.setattr(huggingface_hub.utils._http, "time", at_once)
+
+
+@pytest.fixture(params=["http", "s3", "gs", "azure", "hf"])
+def store(request, endpoint, monkeypatch):
+    url = f"http://{endpoint}"
     if request.param == "http":
-        return open_store(f"http://{endpoint}/t")
-    options = {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_REGION": "eu-west-1",
-        "AWS_ENDPOINT_URL": f"http://{endpoint}",
-        "config_kwargs": {"retries": {"max_attempts": 0}},
-    }
-    return open_store("s3://bucket/t", options)
+        return open_store(f"{url}/t")
+    if request.param in ("gs", "hf"):
+        without_waits(monkeypatch)
+    uri, options = {
+        "s3": (
+            "s3://bucket/t",
+            {
+                "AWS_ACCESS_KEY_ID": "key",
+                "AWS_SECRET_ACCESS_KEY": "secret",
+                "AWS_REGION": "eu-west-1",
+                "AWS_ENDPOINT_URL": url,
+                "config_kwargs": {"retries": {"max_attempts": 0}},
+            },
+        ),
+        "gs": ("gs://bucket/t", {"GOOGLE_BASE_URL": url, "GOOGLE_BEARER_TOKEN": "secret"}),
+        "azure": (
+            f"abfss://box@{ACCOUNT}.dfs.core.windows.net/t",
+            {
+                "AZURE_STORAGE_ENDPOINT": f"{url}/{ACCOUNT}",
+                "AZURE_STORAGE_SAS_TOKEN": "sv=1&sig=secret",
+                "max_retries": "0",
+            },
+        ),
+        "hf": ("hf://datasets/tests/tables/t", {"HF_ENDPOINT": url, "HF_TOKEN": "secret"}),
+    }[request.param]
+    return open_store(uri, options)
 
 
 @pytest.mark.parametrize(
