@@ -38,7 +38,11 @@ def test_statuses_are_those_of_a_listing(place: Place) -> None:
     put_all(place)
     entries = {entry.name: entry for entry in place.store.list_recursive()}
     for name, status in zip(FILES, place.store.statuses(FILES), strict=True):
-        assert (status.size, status.modified_ms) == (len(name), entries[name].modified_ms)
+        listed = entries[name].modified_ms
+        # The header of a single object has whole seconds, and the listings of some servers have more.
+        assert (status.size, status.modified_ms) in {
+            (len(name), ms) for ms in (listed, listed // 1000 * 1000)
+        }
     for listing in place.store.walk():
         if listing.statuses is not None:
             assert [status.size for status in listing.statuses] == [

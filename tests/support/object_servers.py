@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["azurite", "fake_gcs_server", "moto_server", "raw_s3", "versitygw"]
+__all__ = ["azurite", "fake_gcs_server", "gofakes3", "moto_server", "raw_s3", "versitygw"]
 
 _SECONDS = 30
 
@@ -70,14 +70,8 @@ def moto_server(bucket: str) -> Iterator[dict[str, str]]:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
-    host, port = server.get_host_and_port()
-    options = {
-        "AWS_ACCESS_KEY_ID": "key",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_REGION": "eu-west-1",
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-    }
+    _, port = server.get_host_and_port()
+    options = _options_of_s3(port) | {"AWS_REGION": "eu-west-1"}
     raw_s3(options).makedirs(bucket, exist_ok=True)  # the server's buckets outlive it
     try:
         yield options
@@ -131,10 +125,27 @@ def versitygw(folder: Path, bucket: str) -> Iterator[dict[str, str]]:
     command = ["versitygw", "--port", f"127.0.0.1:{port}", "--access", "key", "--secret", "secret"]
     command += ["posix", "--sidecar", str(folder / "sidecar"), str(folder / "root")]
     with _running(command, port, folder / "versitygw.log"):
-        yield {
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ALLOW_HTTP": "true",
-        }
+        yield _options_of_s3(port)
+
+
+@contextmanager
+def gofakes3(folder: Path, bucket: str) -> Iterator[dict[str, Any]]:
+    """Run gofakes3 with its objects in memory; gives the storage options.
+
+    It tells the checksum of the whole object with each range, so that clients must not compare checksums.
+    """
+    port = _free_port()
+    command = ["gofakes3", "-host", f"127.0.0.1:{port}", "-backend", "memory", "-initialbucket", bucket]
+    with _running([*command, "-quiet"], port, folder / "gofakes3.log"):
+        unchecked = {"config_kwargs": {"response_checksum_validation": "when_required"}}
+        yield _options_of_s3(port) | unchecked
+
+
+def _options_of_s3(port: int) -> dict[str, str]:
+    return {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ALLOW_HTTP": "true",
+    }

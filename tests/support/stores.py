@@ -22,7 +22,7 @@ import pytest
 from deltaarrow.storage import Store, open_store
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
 from tests.support.hub_server import HubServer, hub_server
-from tests.support.object_servers import azurite, fake_gcs_server, moto_server, raw_s3, versitygw
+from tests.support.object_servers import azurite, fake_gcs_server, gofakes3, moto_server, raw_s3, versitygw
 
 __all__ = [
     "FEW_WRITABLE",
@@ -40,7 +40,12 @@ __all__ = [
 
 BUCKET = "deltaarrow-tests"
 READ_ONLY = ("other", "hf")
-SERVERS = {"azurite": azurite, "fake-gcs-server": fake_gcs_server, "versitygw": versitygw}
+SERVERS = {
+    "azurite": azurite,
+    "fake-gcs-server": fake_gcs_server,
+    "versitygw": versitygw,
+    "gofakes3": gofakes3,
+}
 WRITABLE = (
     *("local", "memory", "s3", "gs", "azure"),
     *(pytest.param(server, marks=pytest.mark.slow) for server in SERVERS),
@@ -158,7 +163,7 @@ def _place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
                 options,
                 lambda name, data: server.put(f"{BUCKET}/{number}/t/{name}", data),
             )
-        case "versitygw":
+        case "versitygw" | "gofakes3":
             options = request.getfixturevalue("servers")(request.param)
             root = f"{BUCKET}/{number}/t"
             return Place(open_store(f"s3://{root}", options), _put(raw_s3(options), root))
