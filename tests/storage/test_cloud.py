@@ -5,10 +5,8 @@ import json
 import pickle
 import subprocess
 import sys
-import time
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -65,42 +63,6 @@ def data_files(server: CloudServer, uri: str) -> list[str]:
     root = uri.partition("cloud/")[2]
     found = [name for name in server.objects if f"cloud/{root}/" in name]
     return [name for name in found if name.endswith(".parquet") and "_delta_log" not in name]
-
-
-def read_by_arrow(table: da.DeltaTable) -> pa.RecordBatchReader:
-    return table.to_pyarrow_dataset().scanner().to_reader()
-
-
-def read_by_duckdb(table: da.DeltaTable) -> pa.RecordBatchReader:
-    con = duckdb.connect()
-    register(con, "t", table)
-    return con.sql("SELECT id FROM t").to_arrow_reader(2048)
-
-
-@pytest.fixture(scope="module")
-def large(running: CloudServer) -> tuple[str, int]:
-    """A table of 300 files, of which each takes more than one request, and the bytes of its files."""
-    rows = pa.table({"id": np.random.default_rng(1).integers(0, 1 << 62, 12_000_000)})
-    rows = rows.append_column("part", pa.array(np.arange(12_000_000) // 40_000))
-    uri = f"gs://{BUCKET}/large"
-    da.write_deltalake(uri, rows, partition_by="part", storage_options=running.options_of_google)
-    return uri, sum(
-        len(found.data) for name, found in running.objects.items() if f"{BUCKET}/large/part" in name
-    )
-
-
-@pytest.mark.parametrize("open_reader", [read_by_arrow, read_by_duckdb])
-def test_a_reader_of_many_files_is_not_far_ahead_of_its_user(running, large, open_reader) -> None:
-    uri, num_bytes = large
-    table = da.DeltaTable(uri, storage_options=running.options_of_google)
-    before = table.io_stats().received_bytes
-    with open_reader(table) as reader:
-        reader.read_next_batch()
-        received = -1
-        while received < table.io_stats().received_bytes:
-            received = table.io_stats().received_bytes
-            time.sleep(0.3)
-        assert received - before < num_bytes / 2
 
 
 # --- tables -----------------------------------------------------------------------------------------

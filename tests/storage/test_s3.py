@@ -12,7 +12,6 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.utils import parse_timestamp
 from hypothesis import given as drawn, strategies as st
 
-import deltaarrow as da
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines import register
@@ -390,38 +389,6 @@ def test_times_of_answers_are_those_that_botocore_reads(milliseconds: int) -> No
     for form in (*forms, email.utils.format_datetime(moment, usegmt=True), str(milliseconds // 1000)):
         assert time_of_answer(form) == parse_timestamp(form)
     assert time_of_answer(f"{told}Z") == parse_timestamp(f"{told}Z").astimezone(datetime.UTC)
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda table: table.to_pyarrow_table()["id"].to_pylist(),
-        lambda table: register_and_read(table),
-        lambda table: da.scan_delta(table).collect()["id"].to_list(),
-    ],
-    ids=["arrow", "duckdb", "polars"],
-)
-def test_a_scan_gets_all_vectors_of_a_file_by_one_request(s3_options: dict[str, str], read) -> None:
-    uri = f"s3://{BUCKET}/vectors/{read.__code__.co_firstlineno}"
-    properties = {"delta.enableDeletionVectors": "true"}
-    with faulty_server(s3_options) as server:
-        table = da.DeltaTable.create(
-            uri, pa.schema([("id", pa.int64())]), configuration=properties, storage_options=server.options
-        )
-        for start in range(0, 60, 10):
-            write_deltalake(table, pa.table({"id": range(start, start + 10)}), mode="append")
-        table.delete("id % 10 = 7")
-        table = DeltaTable(uri, storage_options=server.options)
-        server.requests.clear()
-        assert sorted(read(table)) == [number for number in range(60) if number % 10 != 7]
-        of_vectors = [request for request in server.requests if request.key.endswith(".bin")]
-        assert [request.method for request in of_vectors] == ["GET"]
-
-
-def register_and_read(table: DeltaTable) -> list[int]:
-    con = duckdb.connect()
-    register(con, "t", table)
-    return [number for (number,) in con.sql("SELECT id FROM t").fetchall()]
 
 
 def test_an_unreachable_place_is_asked_once(s3_options: dict[str, str]) -> None:
