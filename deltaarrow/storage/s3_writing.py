@@ -101,9 +101,12 @@ class S3Output(Output):
         with self._reaching():
             try:
                 self._file.close()
-            except Exception:
-                if not self._is_there():
-                    raise
+            except Exception as error:
+                if self._is_there():
+                    return
+                if _code(error) == "PreconditionFailed":
+                    raise FileExistsError(self._path) from error
+                raise
 
     def _is_there(self) -> bool:
         """Whether the object is the one of this upload; False if that cannot be found out."""

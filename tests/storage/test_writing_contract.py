@@ -150,10 +150,7 @@ def test_a_forgotten_output_leaves_nothing(writable_place: Place) -> None:
     assert names(writable_place) == []
 
 
-def test_an_output_does_not_replace_a_file(request, writable_place: Place) -> None:
-    if "gofakes3" in request.node.callspec.id:
-        why = "its refusal does not name the condition, by which s3fs knows it"
-        request.applymarker(pytest.mark.xfail(raises=StorageError, reason=why))
+def test_an_output_does_not_replace_a_file(writable_place: Place) -> None:
     writable_place.store.write("f", b"old")
     with pytest.raises(FileExistsError), writable_place.store.open_output("f") as output:
         output.write(b"new")
