@@ -5,7 +5,6 @@ Where a server shows tables and nothing can be written to it, FOLDER is the tabl
 """
 
 import argparse
-import contextlib
 import json
 import random
 import signal
@@ -132,17 +131,19 @@ def main() -> None:
     parser.add_argument("name", choices=NAMES)
     parser.add_argument("folder", nargs="?", type=Path, help="a table that hub or sharing shows")
     given = parser.parse_args()
+    told_to_end = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, lambda *_: told_to_end.set())
     try:
         with (
             tempfile.TemporaryDirectory() as scratch,
             NAMES[given.name](Path(scratch), given.folder) as told,
-            contextlib.suppress(KeyboardInterrupt),
         ):
             for name, text in told.items():
                 print(name, text if isinstance(text, str) else json.dumps(text), flush=True)
-            threading.Event().wait()
+            # A wait without end would not notice a signal that comes just before it.
+            while not told_to_end.wait(0.2):
+                pass
     except pytest.skip.Exception as skipped:
         sys.exit(str(skipped))
 

@@ -39,8 +39,11 @@ def test_the_command_runs_a_server_until_it_is_interrupted() -> None:
     command = [sys.executable, "-m", "tests.support", "google-azure"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        port = port_of(process.stdout.readline())
-        assert ACCOUNT in process.stdout.readline()
-        socket.create_connection(("127.0.0.1", port), 5).close()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        try:
+            port = port_of(process.stdout.readline())
+            assert ACCOUNT in process.stdout.readline()
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
