@@ -13,6 +13,7 @@ from deltaarrow.catalogs.namespace import (
     TableLocation,
     View,
     fold,
+    name_of,
     without_catalog,
 )
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -50,6 +51,7 @@ __all__ = [
     "find_table_location",
     "fold",
     "given_catalog",
+    "name_of",
     "names_given",
     "open_catalog",
     "open_table_store",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import deltaarrow.spark_sql as spark_sql
-from deltaarrow.catalogs.namespace import Namespace, NamespaceCatalog, TableLocation, without_catalog
+from deltaarrow.catalogs.namespace import Namespace, NamespaceCatalog, TableLocation, name_of, without_catalog
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.log import Catalog, CatalogStore
@@ -204,11 +204,8 @@ def unknown_name(
 
 
 def _unknown(catalog: NamespaceCatalog, parts: Sequence[str]) -> TableNotFoundError:
-    name = getattr(catalog, "name", None)
     within = without_catalog(catalog, parts)
-    return TableNotFoundError(
-        unknown_name(catalog, parts, within, name=name if isinstance(name, str) else None)
-    )
+    return TableNotFoundError(unknown_name(catalog, parts, within, name=name_of(catalog)))
 
 
 def _known(list_names: Callable[[], list[str]]) -> list[str]:

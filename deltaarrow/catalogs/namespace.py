@@ -15,6 +15,7 @@ __all__ = [
     "View",
     "WithoutViews",
     "fold",
+    "name_of",
     "registered_uri",
     "without_catalog",
 ]
@@ -174,6 +175,16 @@ def registered_uri(location: TableLocation) -> str:
     return uri if "://" in uri else open_store(uri).uri
 
 
+def name_of(catalog: object) -> str | None:
+    """Return the name of a catalog; None for one without a name.
+
+    >>> name_of(object()) is None
+    True
+    """
+    name = getattr(catalog, "name", None)
+    return name if isinstance(name, str) else None
+
+
 def without_catalog(catalog: object, parts: Sequence[str]) -> Sequence[str]:
     """Return the parts of a table's name without that of its catalog, if they begin with it.
 
@@ -182,6 +193,6 @@ def without_catalog(catalog: object, parts: Sequence[str]) -> Sequence[str]:
     >>> without_catalog(Main(), ("MAIN", "shop", "orders")), without_catalog(None, ("shop", "orders"))
     (('shop', 'orders'), ('shop', 'orders'))
     """
-    name = getattr(catalog, "name", None)
-    is_of_it = len(parts) == 3 and isinstance(name, str) and fold(parts[0]) == fold(name)
+    name = name_of(catalog)
+    is_of_it = len(parts) == 3 and name is not None and fold(parts[0]) == fold(name)
     return parts[1:] if is_of_it else parts

@@ -49,7 +49,7 @@ def snapshot_of(
     """
     if isinstance(table, str | os.PathLike):
         store = (
-            open_store(table, storage_options)
+            open_store(table, storage_options)  # without what reads names, which takes 10 ms to load
             if catalog is None
             else catalogs.open_table_store(table, storage_options, catalog)
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deltaarrow.catalogs import unknown_name
+from deltaarrow.catalogs import name_of, unknown_name
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.duckdb_catalog import Catalog
 from deltaarrow.errors import TableNotFoundError
@@ -31,12 +31,11 @@ def _gone(catalog: Catalog, names: Sequence[str], shown: str) -> str | None:
 
 
 def _unknown(catalog: Catalog, names: Sequence[str]) -> str:
-    name = getattr(catalog.names, "name", None)
     message = unknown_name(
         catalog,
         names,
         catalog.without_catalog(names),
-        name=name if isinstance(name, str) else None,
+        name=name_of(catalog.names),
         current=catalog.current,
         others=catalog.pinned,
         otherwise="by place: delta.`/path`",
