@@ -1,6 +1,7 @@
 """Choice of the `Store` for the location of a table."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ _lazily = lazy_attributes(
 )
 """What a local table does without."""
 
+_ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.\-:]+):[/\\]")
 _MAY_LOCK = ("s3", "s3a", "s3n")
 
 
@@ -29,8 +31,8 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     ``s3://bucket/t`` (also ``s3a://``). `storage_options` are passed to the fsspec file system; for S3 they
     may also be deltalake's, such as ``AWS_ACCESS_KEY_ID``.
 
-    Raises `StorageError` for an invalid location, and `MissingDependencyError` with the ``pip install``
-    command if a library is missing.
+    Raises `StorageError` for an invalid location, such as ``s3:/bucket/t``, and `MissingDependencyError` with
+    the ``pip install`` command if a library is missing.
 
     >>> open_store("file:///data/my%20table").uri
     '/data/my table'
@@ -38,6 +40,8 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
     True
     """
     text = os.fspath(uri) if isinstance(uri, str | os.PathLike) else None
+    if isinstance(uri, os.PathLike) and scheme_of(str(uri)):
+        text = str(uri)  # An object that names a URI; its fspath may be a local copy.
     if not isinstance(text, str):
         raise TypeError(
             f"the place of a table must be text or a path, not {type(uri).__name__}; it comes first, as in"
@@ -47,18 +51,32 @@ def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] |
         raise TypeError(
             f"storage_options must be a dict of names and values, not {type(storage_options).__name__}"
         )
-    if isinstance(uri, os.PathLike):
-        return LocalStore(text, storage_options)
     if text.startswith("file:/"):
         path = decode_path(text.replace("file://localhost/", "file:///", 1))
         if not path.startswith("/"):
             raise StorageError(f"{text!r} is on another machine; use file:///path, or mount the folder")
         return LocalStore(path, storage_options)
-    if scheme_of(text) is None and "::" not in text.partition("://")[0]:
-        return LocalStore(_at_home(text) if text.startswith("~/") else text, storage_options)
+    if scheme_of(text) is None and (isinstance(uri, os.PathLike) or "::" not in text):
+        _ensure_two_slashes(text)
+        is_at_home = isinstance(uri, str) and text.startswith("~/")
+        return LocalStore(_at_home(text) if is_at_home else text, storage_options)
     is_on_s3 = (scheme_of(text) or "").lower() in _MAY_LOCK
     store: Store | None = _lazily("locked_store")(text, storage_options) if is_on_s3 else None
     return store or _lazily("FsspecStore")(text, storage_options)
+
+
+def _ensure_two_slashes(text: str) -> None:
+    """Refuse ``s3:/bucket/t``, which would be a folder named ``s3:``; one letter is a drive of Windows."""
+    match = _ONE_SLASH.match(text)
+    if match is None:
+        return
+    scheme, rest = match[1], text[match.end() :].replace("\\", "/")
+    other = f", or '/dbfs/{rest}' where Databricks mounts it" if scheme.lower() == "dbfs" else ""
+    raise StorageError(
+        f"the location has one slash after {scheme + ':'!r}; write {scheme + '://' + rest!r} as a string"
+        f"{other}"
+        " (pathlib.Path drops the second slash), or an absolute path for a local folder of that name"
+    )
 
 
 def _at_home(text: str) -> str:

@@ -139,3 +139,42 @@ def test_the_error_pickles() -> None:
 def test_a_location_of_no_store_is_refused_with_what_to_do(uri, advice) -> None:
     with pytest.raises(StorageError, match=re.escape(advice)):
         open_store(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "advice"),
+    [
+        ("s3:/bucket/t", "after 's3:'; write 's3://bucket/t' as a string"),
+        (Path("s3://bucket/t"), "write 's3://bucket/t' as a string"),
+        (Path("abfss://c@a.dfs.core.windows.net/t"), "write 'abfss://c@a.dfs.core.windows.net/t'"),
+        ("s3:/key:secret@bucket/t", "write 's3://***@bucket/t'"),
+        ("s3:\\bucket\\t", "write 's3://bucket/t'"),
+        ("gs:/bucket/t", "write 'gs://bucket/t'"),
+        ("hf:/datasets/o/n", "write 'hf://datasets/o/n'"),
+        ("dbfs:/mnt/t", "write 'dbfs://mnt/t' as a string, or '/dbfs/mnt/t' where Databricks mounts it"),
+        ("unknown+x:/t", "write 'unknown+x://t'"),
+        (Path("simplecache::s3://b/t"), "write 'simplecache::s3://b/t'"),
+    ],
+)
+def test_a_scheme_with_one_slash_is_refused_with_what_to_write(uri, advice) -> None:
+    with pytest.raises(StorageError, match=re.escape(advice)):
+        open_store(uri)
+
+
+@pytest.mark.parametrize(
+    "uri", ["C:/t", Path("C:/t"), "C:\\t", "day=1:/t", "./s3:/t", "x/s3:/t", "10:30/t", "a:b"]
+)
+def test_a_drive_or_a_colon_elsewhere_is_a_local_path(uri) -> None:
+    assert open_store(uri).uri == os.path.abspath(uri)
+
+
+def test_a_path_object_of_a_uri_is_opened_as_its_uri() -> None:
+    class CloudPath(os.PathLike):
+        def __str__(self):
+            return "s3://bucket/t"
+
+        def __fspath__(self):
+            return "/tmp/a-local-copy"
+
+    assert open_store(CloudPath()).uri == "s3://bucket/t"
+    assert open_store(Path("file:///data/my%20t")).uri == "/data/my t"

@@ -1,12 +1,17 @@
 """Filters and columns that reads accept; everything else is refused by name."""
 
+import os
+from pathlib import Path
+
+import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import InvalidPredicateError
+from deltaarrow.errors import InvalidPredicateError, StorageError
 
 ROWS = pa.table({"id": [1, 2, 3, 4, None], "p": ["a", "a", "b", "b", "b"]})
 
@@ -79,3 +84,49 @@ def test_a_negative_limit_of_the_history_is_refused(table):
     assert table.history(0) == []
     with pytest.raises(ValueError, match="-1"):
         table.history(-1)
+
+
+LOST = "s3:/bucket/t"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda table: DeltaTable(LOST),
+        lambda table: DeltaTable.is_deltatable(LOST),
+        lambda table: DeltaTable.create(LOST, pa.schema([("x", pa.int64())])),
+        lambda table: write_deltalake(Path("s3://bucket/t"), pa.table({"x": [1]})),
+        lambda table: deltaarrow.convert_to_deltalake(LOST),
+        lambda table: deltaarrow.scan_delta(LOST),
+        lambda table: deltaarrow.register(duckdb.connect(), "t", LOST),
+        lambda table: deltaarrow.connect(catalog=LOST),
+        lambda table: table.clone(LOST),
+        lambda table: deltaarrow.connect().sql(f"SELECT * FROM delta_scan('{LOST}')"),
+        lambda table: deltaarrow.connect().sql(f"COPY (SELECT 1 AS x) TO '{LOST}' (FORMAT delta)"),
+        lambda table: deltaarrow.connect().sql(f'CREATE TABLE delta."{LOST}" (x int)'),
+        *(
+            lambda table, text=text: deltaarrow.connect(dialect="spark").sql(text)
+            for text in (
+                f"SELECT * FROM delta.`{LOST}`",
+                f"INSERT INTO delta.`{LOST}` VALUES (1)",
+                f"CREATE TABLE delta.`{LOST}` (x INT) USING delta",
+                f"CONVERT TO DELTA parquet.`{LOST}`",
+            )
+        ),
+        lambda table: deltaarrow.connect(dialect="spark", catalog=".").sql(
+            f"CREATE TABLE new (x INT) USING delta LOCATION '{LOST}'"
+        ),
+        lambda table: deltaarrow.connect(dialect="spark").sql(
+            f"CREATE TABLE delta.`{LOST}` SHALLOW CLONE delta.`{table.table_uri}`"
+        ),
+        lambda table: deltaarrow.connect(dialect="spark").sql(
+            f"COPY INTO delta.`{table.table_uri}` FROM '{LOST}' FILEFORMAT = PARQUET"
+        ),
+    ],
+)
+def test_a_location_that_lost_a_slash_is_refused_and_no_folder_is_made(tmp_path, monkeypatch, use):
+    write_deltalake(tmp_path / "t", pa.table({"x": [1]}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="write 's3://bucket/t' as a string"):
+        use(DeltaTable("t"))
+    assert os.listdir(tmp_path) == ["t"]
