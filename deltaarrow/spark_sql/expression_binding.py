@@ -42,7 +42,6 @@ from deltaarrow.spark_sql.operators import (
 )
 from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
-from deltaarrow.spark_sql.short_trees import COMPARISONS
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.tree_reading import (
     folded,
@@ -84,7 +83,18 @@ __all__ = [
     "parse_parts",
 ]
 
-_COMPARISONS = {**COMPARISONS, "nullsafeneq": "IS DISTINCT FROM"}
+_COMPARISONS = {
+    "eq": "=",
+    "neq": "<>",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "nullsafeeq": "IS NOT DISTINCT FROM",
+    "nullsafeneq": "IS DISTINCT FROM",
+}
+"""The key of a comparison in sqlglot's tree -> its operator in DuckDB's SQL."""
+
 NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _INSTEAD = {"approx_count_distinct": " (write count(DISTINCT value), which is exact)"}
 """What to write in place of functions whose values cannot be those of Spark."""

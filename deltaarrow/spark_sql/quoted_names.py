@@ -39,7 +39,7 @@ def ensure_columns_unquoted(text: str, tables: Iterable[StructType]) -> None:
     if '"' not in text:
         return
     schemas = tuple(tables)
-    for parts in _comparisons(parse_tree(text)):
+    for parts in _comparisons(parse_tree(text, is_stored=False)):
         if any(_has_column(part) for part in parts):
             continue
         for name in (name for part in parts for name in _double_quoted(part, text)):

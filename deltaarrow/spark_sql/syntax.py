@@ -9,14 +9,13 @@ until it has parentheses.
 import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import importing
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.placing import placed_in
-from deltaarrow.spark_sql.short_trees import short_tree
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -87,9 +86,6 @@ def parse_tree(text: str, *, is_stored: bool = True) -> "exp.Expr":
     Raises:
         UnsupportedFeatureError: the text is not one expression of the supported part of Spark SQL.
     """
-    found = short_tree(text)
-    if found is not None:
-        return cast("exp.Expr", found)  # It has the members that binding reads.
     return parse_statement(text, _ExpressionText(is_stored))
 
 

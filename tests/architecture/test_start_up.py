@@ -112,7 +112,7 @@ def test_opening_and_counting_a_table_loads_no_more_of_libraries_than_that_takes
 
 # What each statement on a small table does without. pandas is looked for by `pyarrow.array`, `pyarrow.scalar`
 # and `pyarrow.dataset`, and `numpy.ma` by `numpy.unique`.
-SLOW = ["pandas", "pyarrow.dataset", "pyarrow.compute", "numpy.ma", "sqlglot"]
+SLOW = ["pandas", "pyarrow.dataset", "pyarrow.compute", "numpy.ma"]
 SLOW += [
     "deltaarrow.spark_sql.registry",
     "deltaarrow.operations.optimize.rewriting",
