@@ -12,6 +12,7 @@ from deltaarrow.scan import Explanation
 from deltaarrow.schema import DataType, PrimitiveType, StructType, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.variant import holds_variant
+from deltaarrow.write import checked_reader, ensure_duckdb_types
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
@@ -69,11 +70,16 @@ class QueryRows:
 
     @property
     def schema(self) -> StructType:
-        """The names and types of the columns, in Delta's types."""
+        """The names and types of the columns, in Delta's types.
+
+        Raises `UnsupportedFeatureError` for a type of DuckDB that Delta lacks.
+        """
         if self._schema is not None:
             return self._schema
         with self._errors.named():
-            return from_arrow_schema(self._relation(f"FROM (\n{self.sql}\n) LIMIT 0").to_arrow_table().schema)
+            found = self._relation(f"FROM (\n{self.sql}\n) LIMIT 0")
+            ensure_duckdb_types(found.columns, found.types)
+            return from_arrow_schema(found.to_arrow_table().schema)
 
     def reader(self, sql: str | None = None, types: Sequence[DataType] | None = None) -> pa.RecordBatchReader:
         """Return the rows, or those of a query over this one, as a stream while the statement runs.
@@ -82,10 +88,14 @@ class QueryRows:
             sql: the query over this one.
             types: those of its columns; only columns of ``void`` need to be told.
 
-        Reading raises `ConstraintViolationError` for a row that cannot be computed.
+        Raises `UnsupportedFeatureError` for a type of DuckDB that Delta lacks. Reading raises
+        `ConstraintViolationError` for a row that cannot be computed.
         """
         with self._errors.named(), computing_rows():
-            found = self._relation(sql or self.sql).to_arrow_reader(_BATCH_ROWS)
+            relation = self._relation(sql or self.sql)
+            if self._schema is None:
+                ensure_duckdb_types(relation.columns, relation.types)
+            found = relation.to_arrow_reader(_BATCH_ROWS)
         self._session.opened.append(found)
         schema = self._marked(found.schema) if sql is None else found.schema
         if sql is None and self._schema is not None:
@@ -101,7 +111,7 @@ class QueryRows:
 
     def _batches(self, found: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._errors.named(), computing_rows():
-            for batch in found:
+            for batch in found if self._schema else checked_reader(found):
                 yield batch if schema is found.schema else _with_schema(batch, schema)
 
     def _relation(self, sql: str) -> Any:

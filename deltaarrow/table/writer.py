@@ -70,7 +70,7 @@ def write_deltalake(
             the committed version; a transaction stages the write and commits it later.
         data: a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, any object with
             ``__arrow_c_stream__`` or ``__arrow_c_array__`` (a Polars DataFrame, a DuckDB relation), a
-            Polars LazyFrame, a pandas DataFrame or a list of dictionaries.
+            Polars LazyFrame, a pandas DataFrame (with each index that has a name) or a list of dictionaries.
         partition_by: the partition columns of a new table. For an existing table, they must equal its
             partition columns, unless `schema_mode` is ``overwrite``.
         mode: what happens if the table exists: ``error`` raises, ``ignore`` writes nothing, ``append`` adds

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
         ColumnProperties as ColumnProperties,
         WriterProperties as WriterProperties,
     )
+    from deltaarrow.write.source_types import (
+        checked_reader as checked_reader,
+        ensure_duckdb_types as ensure_duckdb_types,
+    )
     from deltaarrow.write.variant_encoding import read_variants as read_variants
 
 __getattr__ = lazy_package(__name__)

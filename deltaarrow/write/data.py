@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import ensure_microseconds
-from deltaarrow.errors import SchemaMismatchError
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
 from deltaarrow.schema import cut_times, in_microseconds
 
@@ -20,6 +19,18 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["to_reader"]
+
+_lazily = lazy_attributes(
+    __name__,
+    {
+        "array_of_values": "deltaarrow.write.python_values",
+        "checked_reader": "deltaarrow.write.source_types",
+        "ensure_duckdb_types": "deltaarrow.write.source_types",
+        "ensure_polars_types": "deltaarrow.write.source_types",
+        "pandas_table": "deltaarrow.write.pandas_frames",
+    },
+)
+"""What Arrow data do without."""
 
 
 def to_reader(data: Any, *, cuts_times: bool = False) -> pa.RecordBatchReader:
@@ -33,14 +44,17 @@ def to_reader(data: Any, *, cuts_times: bool = False) -> pa.RecordBatchReader:
               DuckDB relation, a Delta table, ...
             * a Polars LazyFrame,
             * a PySpark DataFrame, one partition after another,
-            * a pandas DataFrame, whose index is left out,
+            * a pandas DataFrame; an index with a name is a column after the others, a range or integers
+              without a name are left out,
             * an iterable of record batches of one schema, with at least one batch,
             * a list of rows as dictionaries; a name that a row lacks is NULL in it.
         cuts_times: whether timestamps lose their digits below microseconds, at any depth.
 
     Raises:
         TypeError: `data` is none of these; the message names its type.
-        SchemaMismatchError: a dictionary has a time that would lose digits.
+        SchemaMismatchError: a value would be lost or changed: an index without a name, values without a
+            common type, a time that would lose digits.
+        UnsupportedFeatureError: Delta has no type for a type of Polars, pandas or DuckDB.
         ValueError: the iterable has no batch, and so no schema.
 
     >>> to_reader([pa.RecordBatch.from_pydict({"a": [1, 2]})]).read_all().num_rows
@@ -65,10 +79,15 @@ def _reader_of(data: Any, cuts_times: bool) -> pa.RecordBatchReader:
     if _is_a(data, "pyarrow.dataset", "Scanner"):
         return data.to_reader()
     if _is_a(data, "pandas", "DataFrame"):
-        # Before __arrow_c_stream__, through which pandas would also return its index.
-        return _read_pandas(data, cuts_times)
+        # Before __arrow_c_stream__, through which pandas would name an index that has no name.
+        return _lazily("pandas_table")(data, cuts_times=cuts_times).to_reader()
     if _is_a(data, "polars", "LazyFrame"):
         return _read_lazy_frame(data)
+    if _is_a(data, "polars", "DataFrame"):
+        _lazily("ensure_polars_types")(data.schema)
+    if _is_a(data, "duckdb", "DuckDBPyRelation"):
+        _lazily("ensure_duckdb_types")(data.columns, data.types)
+        return _lazily("checked_reader")(_read_stream(data))
     if _is_a(data, "pyspark.sql", "DataFrame"):
         return _read_spark_frame(data)
     if hasattr(data, "__arrow_c_stream__"):
@@ -117,7 +136,9 @@ def _one_array(data: Any) -> TypeError:
 
 
 def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
-    empty = require("polars").DataFrame(schema=frame.collect_schema())
+    schema_of_polars = frame.collect_schema()
+    _lazily("ensure_polars_types")(schema_of_polars)
+    empty = require("polars").DataFrame(schema=schema_of_polars)
 
     def batches() -> Iterator[pa.RecordBatch]:
         chunks = frame.collect_batches(lazy=True)
@@ -128,33 +149,16 @@ def _read_lazy_frame(frame: "polars.LazyFrame") -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _read_pandas(frame: Any, cuts_times: bool) -> pa.RecordBatchReader:
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
-    if not cuts_times:
-        for place, field in enumerate(table.schema):
-            # Times that are Python objects are converted to microseconds.
-            if pa.types.is_timestamp(field.type) and frame.dtypes.iloc[place] == "object":
-                _ensure_microseconds(field.name, frame.iloc[:, place].tolist())
-    return table.to_reader()
-
-
 def _read_rows(rows: Sequence[Any], cuts_times: bool) -> pa.RecordBatchReader:
     for row in rows:
         if not isinstance(row, dict):
             raise TypeError(f"not understood as a row beside dictionaries: {_type_name(row)}")
     names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    if not cuts_times:
-        for name, values in columns.items():
-            _ensure_microseconds(name, values)
-    return pa.table({name: pa.array(values) for name, values in columns.items()}).to_reader()
-
-
-def _ensure_microseconds(name: str, values: list[Any]) -> None:
-    try:
-        ensure_microseconds(values)
-    except ValueError as error:
-        raise SchemaMismatchError(f"column {name!r}: {error}, or write with allow_truncation=True") from None
+    columns = {
+        name: _lazily("array_of_values")(str(name), [row.get(name) for row in rows], cuts_times=cuts_times)
+        for name in names
+    }
+    return pa.table(columns).to_reader()
 
 
 def _truncated(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
