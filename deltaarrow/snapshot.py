@@ -166,9 +166,9 @@ class Snapshot:
     def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
         """Open the table at a version, or at the newest version at a point in time.
 
-        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. A time after the newest
-        commit gives the newest version. Raises the errors of `load`, `TypeError` for any other type and
-        `ValueError` for a text that is not a time.
+        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. Raises the errors of
+        `load` (`VersionNotFoundError` for a time after the newest commit too), `TypeError` for any other type
+        and `ValueError` for a text that is not a time.
         """
         wanted = parse_version(version)
         if not isinstance(wanted, int):
@@ -178,11 +178,11 @@ class Snapshot:
     def version_at(self, timestamp_ms: int) -> int:
         """Return the newest version of the table at a time in milliseconds since the epoch, or before.
 
-        Raises `VersionNotFoundError` if all commits that the log has are later.
+        Raises `VersionNotFoundError` if all commits that the log has are later, or earlier.
         """
         if is_served(self.store):
             return self.store.version_at(timestamp_ms)
-        return self.commit_times().version_at(timestamp_ms)
+        return self.commit_times().version_as_of(timestamp_ms)
 
     def update(self, read: ReadCommits | None = None) -> "Snapshot":
         """Return the newest version; this same snapshot if there is none newer.

@@ -56,6 +56,8 @@ class CommitTimes:
     file_times: tuple[int, ...]
     in_commit_since: int | None
     """The first version whose in-commit timestamp counts; None if there is none."""
+    before_gap: tuple[LogFile, ...] = ()
+    """Older commits that a cleaned-up log still has; no version can be read from them."""
 
     @classmethod
     def load(cls, store: Store, configuration: Mapping[str, str], first: int = 0) -> "CommitTimes":
@@ -64,10 +66,10 @@ class CommitTimes:
         File times are made to increase from the first listed commit on.
         """
         commits = tuple(file for file in list_log(store, first) if file.kind is LogFileKind.COMMIT)
-        # A cleaned-up log may keep older commits from which no version can be read any more.
+        before_gap: tuple[LogFile, ...] = ()
         for i in range(len(commits) - 1, 0, -1):
             if commits[i].version != commits[i - 1].version + 1:
-                commits = commits[i:]
+                before_gap, commits = commits[:i], commits[i:]
                 break
         times: list[int] = []
         for commit in commits:
@@ -76,7 +78,7 @@ class CommitTimes:
         since = None
         if properties.ENABLE_IN_COMMIT_TIMESTAMPS.parse(configuration):
             since = properties.IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION.parse(configuration) or 0
-        return cls(store, commits, tuple(times), since)
+        return cls(store, commits, tuple(times), since, before_gap)
 
     def timestamp(self, version: int) -> int:
         """Return the commit time of `version`, in milliseconds since the epoch."""
@@ -107,6 +109,21 @@ class CommitTimes:
             )
         return versions[i - 1]
 
+    def version_as_of(self, timestamp: int) -> int:
+        """Return the version that a table had at `timestamp` (ms), as Spark's time travel does.
+
+        Raises `VersionNotFoundError` as `version_at` does, and for a time after the newest commit: the next
+        commit may still have that time, so no version is known to be the one.
+        """
+        version = self.version_at(timestamp)
+        if version == self.commits[-1].version and timestamp > self.timestamp(version):
+            raise VersionNotFoundError(
+                f"{_render(timestamp)} is after the newest version of {self.store.uri}, {version} of"
+                f" {_render(self.timestamp(version))}; choose that time or an earlier one, or leave the time"
+                " out for the newest version (Spark: DELTA_TIMESTAMP_GREATER_THAN_COMMIT)"
+            )
+        return version
+
     def version_since(self, timestamp: int) -> int | None:
         """Return the oldest version committed at `timestamp` (ms) or after; None if there is none."""
         versions = range(self.commits[0].version, self.commits[-1].version + 1) if self.commits else range(0)
@@ -114,21 +131,22 @@ class CommitTimes:
         return versions[i] if i < len(versions) else None
 
 
-def read_commit_infos(
-    store: Store, last_version: int, limit: int | None, in_commit_since: int | None
-) -> list[dict[str, Any]]:
+def read_commit_infos(times: CommitTimes, last_version: int, limit: int | None) -> list[dict[str, Any]]:
     """Return the `commitInfo` objects of up to `limit` versions, newest first, each with `version`.
 
-    A commit without `commitInfo` gives an object with only its version and time.
+    `timestamp` is the commit time, by which versions are found; the one that the writer recorded may be of
+    any time before. A commit without `commitInfo` gives an object with only its version and time.
     """
-    commits = [f for f in list_log(store) if f.kind is LogFileKind.COMMIT and f.version <= last_version]
+    file_times = [commit.entry.modified_ms for commit in times.before_gap] + list(times.file_times)
+    listed = [*zip((*times.before_gap, *times.commits), file_times, strict=True)]
     infos: list[dict[str, Any]] = []
-    for commit in reversed(commits):
+    for commit, file_time in reversed(listed):
         if limit is not None and len(infos) >= limit:
             break
-        info = dict(_commit_info(store, commit) or {})
-        if in_commit_since is not None and commit.version >= in_commit_since and "inCommitTimestamp" in info:
-            info["timestamp"] = info["inCommitTimestamp"]
-        info.setdefault("timestamp", commit.entry.modified_ms)
-        infos.append(info | {"version": commit.version})
+        if commit.version > last_version:
+            continue
+        info = dict(_commit_info(times.store, commit) or {})
+        in_commit = times.in_commit_since is not None and commit.version >= times.in_commit_since
+        time = info.get("inCommitTimestamp", file_time) if in_commit else file_time
+        infos.append(info | {"timestamp": time, "version": commit.version})
     return infos

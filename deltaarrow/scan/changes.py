@@ -172,7 +172,7 @@ def resolve_versions(
             raise VersionNotFoundError(
                 f"no version is as new as {render_instant(starting_time)}: the newest version,"
                 f" {newest.version}, was committed at {render_instant(times.timestamp(newest.version))};"
-                " start earlier, or pass allow_out_of_range=True"
+                " start earlier, or pass allow_out_of_range=True (Spark: DELTA_TIMESTAMP_GREATER_THAN_COMMIT)"
             )
         start = max(start, since)
     if start > newest.version:

@@ -1,16 +1,13 @@
 """The tables of a query in Spark's dialect: their columns, and their names in DuckDB's dialect."""
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection, unknown_table
-from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan import metadata_of
 from deltaarrow.schema import Schema
-from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName
 from deltaarrow.spark_sql.queries import Relation, Travel
 from deltaarrow.sql.following import Following, followed
@@ -61,8 +58,6 @@ class NamedRelations:
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
             ensure_points_in_time(snapshot)
-            if travel is not None and travel.timestamp is not None:
-                _ensure_not_later(self._connection.catalog.find(names) or snapshot, travel.timestamp)
             return Relation(f"{written}{_at(travel)}", snapshot.schema, metadata_of(snapshot))
         if travel is not None:
             raise UnsupportedFeatureError(
@@ -122,17 +117,6 @@ def _in_microseconds(source: str, columns: "pa.Schema") -> str:
                 sql = f"IF(CAST({sql} AS {kind}_NS) <> {name}, error({message}), {sql})"
             cast.append(f"{sql} AS {name}")
     return f"(SELECT * REPLACE ({', '.join(cast)}) FROM {source})" if cast else source
-
-
-def _ensure_not_later(newest: Snapshot, time: datetime.datetime) -> None:
-    """Refuse a time after the newest version of a table, as delta-spark does."""
-    last = newest.commit_times().timestamp(newest.version)
-    if parse_moment(time) > last:
-        shown = datetime.datetime.fromtimestamp(last / 1000, datetime.UTC).isoformat(" ", "milliseconds")
-        raise VersionNotFoundError(
-            f"[DELTA_TIMESTAMP_GREATER_THAN_COMMIT] {time.isoformat(' ')} is after the newest version of"
-            f" {newest.store.uri}, which is of {shown}: leave out TIMESTAMP AS OF"
-        )
 
 
 def _at(travel: Travel | None) -> str:

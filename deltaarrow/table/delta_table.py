@@ -301,16 +301,15 @@ class DeltaTable(TellingTableNames):
         return operations.is_table(store)
 
     def load_as_version(self, version: SupportsIndex | str | date) -> None:
-        """Move to another version, or to the newest version at a point in time.
+        """Move to another version, or to the version that was the newest at a point in time.
 
         Args:
             version: a version number, or a point in time: an ISO 8601 text, a `datetime` or a `date`. A
-                time without a time zone is UTC; a date means its midnight. A time after the newest commit
-                selects the newest version.
+                time without a time zone is UTC; a date means its midnight.
 
         Raises:
-            VersionNotFoundError: the log does not contain the version, or does not reach back to the time;
-                the message names the versions that exist.
+            VersionNotFoundError: the log does not contain the version, or does not reach back to the time, or
+                the time is after the newest commit; the message names the versions that exist.
             TypeError: `version` is not an integer, text, `datetime` or `date`.
             ValueError: the text is not an ISO 8601 time.
 
@@ -411,8 +410,9 @@ class DeltaTable(TellingTableNames):
     def history(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the `commitInfo` of each commit with its `version`, newest first.
 
-        `timestamp` is in milliseconds since the epoch. The values of `operationParameters` are texts, as in
-        Spark's ``DESCRIBE HISTORY``.
+        `timestamp` is the time of the version, in milliseconds since the epoch: the table at this time is
+        this version. It is the in-commit timestamp or else the time of the commit file, as in Spark. The
+        values of `operationParameters` are texts, as in Spark's ``DESCRIBE HISTORY``.
 
         Args:
             limit: the largest number of commits to return; None returns every commit in the log.
@@ -433,8 +433,7 @@ class DeltaTable(TellingTableNames):
             raise TypeError(f"limit must be a number of commits, not {given!r}")
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}; give 0 or a larger number of commits, or None for all")
-        times = self._snapshot.commit_times()
-        return describe_commits(read_commit_infos(self._store, self.version(), limit, times.in_commit_since))
+        return describe_commits(read_commit_infos(self._snapshot.commit_times(), self.version(), limit))
 
     def detail(self) -> dict[str, Any]:
         """Return the columns of Spark's ``DESCRIBE DETAIL``; times are in milliseconds since the epoch.

@@ -145,9 +145,7 @@ class TableInspector(TellingTableNames):
         """
         if limit is not None and limit < 0:
             raise ValueError(f"limit is {limit}; give 0 or a larger number of commits, or None for all")
-        times = self._snapshot.commit_times()
-        store, version = self._snapshot.store, self._snapshot.version
-        infos = read_commit_infos(store, version, limit, times.in_commit_since)
+        infos = read_commit_infos(self._snapshot.commit_times(), self._snapshot.version, limit)
         rows = [{name: _plain(info.get(name), kind) for name, kind in _HISTORY.items()} for info in infos]
         return pa.Table.from_pylist(rows, schema=pa.schema(list(_HISTORY.items())))
 

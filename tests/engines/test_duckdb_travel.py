@@ -68,14 +68,15 @@ def test_conditions_skip_files_of_older_versions(con, lake):
     assert (found.files, found.left_files) == (2, 1)
 
 
-def test_parameters_say_version_and_time(con):
+def test_parameters_say_version_and_time(con, lake):
     sql = "SELECT id FROM lake.orders AT (VERSION => ?) WHERE id < ? AND ? = 1"
     assert ids(con, sql, [1, 3, 1]) == [1, 2]
     assert ids(con, "SELECT id FROM lake.orders AT (VERSION => $v) WHERE id < $n", {"v": 1, "n": 3}) == [1, 2]
     assert con.explain("SELECT id FROM lake.orders AT (VERSION => ?) WHERE p = ?", [1, 2])[0].left_files == 1
-    later = datetime.now(UTC)
-    assert ids(con, "SELECT id FROM lake.orders AT (TIMESTAMP => ?)", [later]) == [2, 3]
-    assert ids(con, "SELECT id FROM lake.orders AT (TIMESTAMP => ?)", [later.isoformat()]) == [2, 3]
+    milliseconds = DeltaTable(lake / "orders").history(1)[0]["timestamp"]
+    newest = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    assert ids(con, "SELECT id FROM lake.orders AT (TIMESTAMP => ?)", [newest]) == [2, 3]
+    assert ids(con, "SELECT id FROM lake.orders AT (TIMESTAMP => ?)", [newest.isoformat()]) == [2, 3]
     assert ids(con, "FROM table_changes(?, ?, 1) SELECT id", ["lake.orders", 1]) == [3]
 
 
@@ -90,7 +91,12 @@ def test_times_are_those_of_duckdb(con, lake):
     con.execute("SET TimeZone = 'Asia/Tokyo'")
     shown = f"TIMESTAMP '{text}' + INTERVAL 9 HOURS"
     assert ids(con, f"SELECT id FROM lake.orders AT (TIMESTAMP => {shown})") == [2, 3]
-    assert ids(con, "SELECT id FROM lake.orders AT (TIMESTAMP => now())") == [2, 3, 9]
+    assert ids(con, f"SELECT id FROM lake.orders AT (TIMESTAMP => {shown} - INTERVAL 2 MILLISECONDS)") == [
+        2,
+        3,
+    ]
+    with pytest.raises(VersionNotFoundError, match="is after the newest version"):
+        con.sql("SELECT id FROM lake.orders AT (TIMESTAMP => now() + INTERVAL 1 DAY)")
     with pytest.raises(VersionNotFoundError, match="no version is as old as"):
         con.sql("SELECT id FROM lake.orders AT (TIMESTAMP => DATE '1990-01-01')")
 

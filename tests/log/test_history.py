@@ -1,10 +1,11 @@
 import json
 import os
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable
+from deltaarrow import DeltaTable, connect, scan_delta
 from deltaarrow.errors import CorruptLogError, VersionNotFoundError
 from deltaarrow.log import CommitTimes
 from deltaarrow.storage import open_store
@@ -102,6 +103,51 @@ def test_a_commit_without_commit_info_has_a_place_in_history(table):
     file.write_text(json.dumps(table.txn("a", 1)))
     (info,) = DeltaTable(table.path).history(1)
     assert (info["version"], "operation" in info) == (3, False)
+
+
+def test_history_shows_the_times_by_which_versions_are_found(table):
+    """Not those that writers recorded; files whose times go backwards are later by a millisecond each."""
+    for version, second in enumerate([5, 6, 6, 5]):
+        file = table.log / f"{version:020d}.json"
+        file.write_text(
+            file.read_text() + json.dumps({"commitInfo": {"timestamp": 7, "operation": "X"}}) + "\n"
+        )
+        os.utime(file, (EPOCH_MS // 1000 + second + 0.1239,) * 2)
+    times = [EPOCH_MS + ms for ms in (5123, 6123, 6124, 6125)]
+    opened = DeltaTable(table.path)
+    assert [info["timestamp"] for info in reversed(opened.history())] == times
+    assert opened.history(1)[0]["timestamp"] == times[-1]
+    shown = opened.inspect.history()["timestamp"].cast(pa.int64()).to_pylist()
+    assert shown[::-1] == times
+    described = pa.table(connect(dialect="spark").sql(f"DESCRIBE HISTORY delta.`{table.path}`"))
+    assert [row.value for row in reversed(described["timestamp"])] == [1000 * time for time in times]
+    for version, time in enumerate(times):
+        moment = datetime.fromtimestamp(time / 1000, UTC)
+        assert DeltaTable(table.path, version=moment).version() == version
+        if version:
+            before = moment - timedelta(microseconds=1)
+            assert DeltaTable(table.path, version=before).version() == version - 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda path, time: DeltaTable(path, version=time),
+        lambda path, time: DeltaTable(path).load_as_version(time),
+        lambda path, time: scan_delta(path, version=time),
+        lambda path, time: DeltaTable(path).clone(f"{path}-clone", version=time),
+        lambda path, time: DeltaTable(path).restore(time),
+        lambda path, time: connect().sql(f"FROM delta.'{path}' AT (TIMESTAMP => '{time}')"),
+        lambda path, time: connect(dialect="spark").sql(
+            f"SELECT * FROM delta.`{path}` TIMESTAMP AS OF '{time}'"
+        ),
+    ],
+)
+def test_a_time_after_the_newest_commit_is_refused_with_what_to_do(table, use):
+    with pytest.raises(
+        VersionNotFoundError, match=r"after (the|its) newest version.*3.*choose that time or an"
+    ):
+        use(table.path, "2026-01-01T00:00:03.001Z")
 
 
 def test_history_of_an_older_version_begins_there(table):

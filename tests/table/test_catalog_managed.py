@@ -133,7 +133,7 @@ def test_time_travel_reaches_every_version(table, version):
     assert ids(table.open(version)) == list(range(version + 1))
     assert ids(table.open("2026-01-01T00:00:30Z")) == [0]
     moved = table.open()
-    moved.load_as_version(f"2026-01-01T00:0{version}:30Z")
+    moved.load_as_version(f"2026-01-01T00:0{version}:{30 if version < 4 else 0:02}Z")
     assert moved.version() == version
 
 

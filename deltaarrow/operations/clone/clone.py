@@ -137,7 +137,7 @@ def _target(source: Snapshot, store: Store, options: CloneOptions) -> Snapshot |
 
 def _was_just_cloned(target: Snapshot, source: Snapshot) -> bool:
     """Whether nothing but clones of the source has been committed since the target was cloned."""
-    (info,) = read_commit_infos(target.store, target.version, 1, None)
+    (info,) = read_commit_infos(target.commit_times(), target.version, 1)
     parameters = info.get("operationParameters")
     named = parameters.get("source") if isinstance(parameters, dict) else None
     return info.get("operation") == "CLONE" and named == _source_name(source.store)

@@ -459,7 +459,7 @@ def _describe_detail(session: "Session", statement: DescribeDetail) -> pa.Table:
 
 def _describe_history(session: "Session", statement: DescribeHistory) -> pa.Table:
     table = session.table(statement.table)
-    found = _with_commit_times(table.inspect.history(statement.limit), table.snapshot)
+    found = table.inspect.history(statement.limit)
     arrays = [
         found.column(field.name).cast(field.type)
         if field.name in found.column_names
@@ -467,22 +467,6 @@ def _describe_history(session: "Session", statement: DescribeHistory) -> pa.Tabl
         for field in _HISTORY
     ]
     return pa.Table.from_arrays(arrays, schema=_HISTORY)
-
-
-def _with_commit_times(found: pa.Table, snapshot: Snapshot) -> pa.Table:
-    """History with the times by which versions are found: those of files, unless commits tell them."""
-    times = snapshot.commit_times()
-    since = times.in_commit_since
-    of_files = {
-        file.version: time * 1000
-        for file, time in zip(times.commits, times.file_times, strict=True)
-        if since is None or file.version < since
-    }
-    told = found.column("timestamp").cast(_TIME).cast(pa.int64()).to_pylist()
-    versions = found.column("version").to_pylist()
-    shown = [of_files.get(version, time) for version, time in zip(versions, told, strict=True)]
-    place = found.schema.get_field_index("timestamp")
-    return found.set_column(place, "timestamp", pa.array(shown, pa.int64()).cast(_TIME))
 
 
 # --- folders ---------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def gather_facts(snapshot: Snapshot) -> TableFacts:
         location=redacted(snapshot.store.uri),
         name=snapshot.metadata.name,
         version=snapshot.version,
-        time=snapshot.timestamp_ms,
+        time=history.column("timestamp")[0].value if history.num_rows else snapshot.timestamp_ms,
         num_partitions=len(np.unique(numbers)),
         partition_columns=snapshot.partition_columns,
         clustering_columns=clustering,
