@@ -28,7 +28,7 @@ from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.committer import Committed
-from deltaarrow.transaction.conflicts import ensure_no_conflict, ensure_unrelated
+from deltaarrow.transaction.conflicts import ensure_no_conflict_with_any, ensure_unrelated
 from deltaarrow.transaction.in_commit_timestamps import stamp
 from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
@@ -44,8 +44,9 @@ from deltaarrow.transaction.winning_commit import WinningCommit, WinningCommits
 __all__ = ["DEFAULT_MAX_COMMIT_RETRIES", "CommitLoop", "CommittedTransaction"]
 
 DEFAULT_MAX_COMMIT_RETRIES = 15
-_SHORTEST_TRY_SECONDS = 0.01
+_SHORTEST_TRY_SECONDS = 0.001
 _LONGEST_PAUSE_SECONDS = 5.0
+_MOST_DOUBLINGS = 4
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ class CommitLoop:
         for attempt in range(max_retries + 1):
             if attempt:
                 _pause(attempt, seconds)
+            newest = self._catch_up_with_all(newest, isolation)
             begun = time.perf_counter()
-            newest = self._catch_up(newest, isolation)
             version = 0 if newest is None else newest.version + 1
             actions = self._prepare(newest, isolation)
             done = CommittedTransaction(
@@ -177,6 +178,16 @@ class CommitLoop:
         commit_info, actions = stamp(commit_info, staged, newest, now, told)
         return [commit_info, *actions]
 
+    def _catch_up_with_all(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
+        """Catch up, on a disk until a listing has nothing new: others commit while commits are checked.
+
+        A distant store is not listed again, because an attempt costs no more than a listing.
+        """
+        newest = self._catch_up(known, isolation)
+        while newest is not known and self.store.is_local:
+            known, newest = newest, self._catch_up(newest, isolation)
+        return newest
+
     def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
         """Return the version that the commit follows, or raise the conflict with a commit after `known`.
 
@@ -220,8 +231,8 @@ class CommitLoop:
         winners = self._winners.pop(after, newest.version)
         if len(winners) < newest.version - after:
             ensure_unrelated(intent, newest)
+        ensure_no_conflict_with_any(intent, winners)
         for winner in winners:
-            ensure_no_conflict(intent, winner)
             self.staged.rebase_rows(self.store, winner)
             self._last_winner = winner
 
@@ -247,10 +258,11 @@ class CommitLoop:
 
 
 def _pause(attempt: int, seconds: float) -> None:
-    """Wait a random time before the next attempt; the last one took `seconds`.
+    """Wait a random time before the next attempt; the last one took `seconds` after it had caught up.
 
-    The longest wait is the time of an attempt, doubled with each retry. Writers that collide drift apart, in
-    milliseconds on a disk and in seconds on a distant store.
+    Only a commit made in that time forestalls an attempt. So the longest wait is a small multiple of it, which
+    grows with the first retries: writers that collide drift apart, in milliseconds on a disk and in seconds on
+    a distant store, and one that loses often does not fall behind those that begin anew.
     """
-    longest = max(_SHORTEST_TRY_SECONDS, seconds) * 2**attempt
+    longest = max(_SHORTEST_TRY_SECONDS, seconds) * 2 ** min(attempt, _MOST_DOUBLINGS)
     time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, longest))

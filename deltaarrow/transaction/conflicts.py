@@ -1,8 +1,9 @@
-"""Conflict rules: whether a transaction still means the same after another writer's commit.
+"""Conflict rules: whether a transaction still means the same after other writers' commits.
 
 The rules are those of delta-spark, and each function is named after its rule. A function looks at one winning
 commit and raises delta-spark's exception. If none raises, the transaction may follow the commit as if it had
-begun there. Four things differ from delta-spark:
+begun there. The statistics of the files that all winning commits added are evaluated in one pass. Four things
+differ from delta-spark:
 
 - Whether an added file should have been read is decided by its partition values, its statistics and, where
   the operation can tell, its rows: a file that provably holds no row of what was read changes nothing.
@@ -21,6 +22,9 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from deltaarrow.actions import (
     AddCDCFile,
     AddFile,
@@ -31,7 +35,8 @@ from deltaarrow.actions import (
     file_table,
 )
 from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
-from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.arrays import booleans, texts
+from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentAppendException,
@@ -43,10 +48,12 @@ from deltaarrow.errors import (
     ProtocolChangedException,
 )
 from deltaarrow.features import properties
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.isolation import IsolationLevel
+from deltaarrow.transaction.read_set import Search
 from deltaarrow.transaction.row_level import (
     ensure_no_row_is_deleted_twice,
     ensure_no_row_relied_on_was_deleted,
@@ -58,7 +65,7 @@ __all__ = [
     "ensure_no_added_file_should_have_been_read",
     "ensure_no_application_transaction_conflict",
     "ensure_no_commit_after_the_version",
-    "ensure_no_conflict",
+    "ensure_no_conflict_with_any",
     "ensure_no_domain_metadata_conflict",
     "ensure_no_file_is_deleted_twice",
     "ensure_no_file_is_recommitted_twice",
@@ -77,19 +84,34 @@ _ROW_TRACKING_PROPERTIES = frozenset(
 )
 
 
-def ensure_no_conflict(intent: CommitIntent, winner: WinningCommit) -> None:
-    """Raise if an intended commit conflicts with a commit that was made before it."""
+def ensure_no_conflict_with_any(intent: CommitIntent, winners: Sequence[WinningCommit]) -> None:
+    """Raise the first conflict of an intended commit with the commits made before it, which are ascending."""
+    # A commit that changes the metadata may write files that the earlier metadata cannot evaluate.
+    checked, failure = winners, None
+    for number, winner in enumerate(winners):
+        try:
+            _ensure_no_conflict_over_table(intent, winner)
+        except CommitFailedError as error:
+            checked, failure = winners[:number], error
+            break
+    found = AddedFiles(intent, checked)
+    for winner in checked:
+        try:
+            _ensure_no_conflict_over_files(intent, winner, found)
+        except CommitFailedError as error:
+            if winner.only_moves_rows:
+                error.moved_in = winner.version
+            raise
+    if failure is not None:
+        raise failure
+
+
+def _ensure_no_conflict_over_table(intent: CommitIntent, winner: WinningCommit) -> None:
     ensure_no_commit_after_the_version(intent, f"{winner} was made")
     ensure_no_protocol_change(intent, winner)
     ensure_no_metadata_update(intent, winner)
     ensure_no_domain_metadata_conflict(intent, winner)
     ensure_no_application_transaction_conflict(intent, winner)
-    try:
-        _ensure_no_conflict_over_files(intent, winner)
-    except CommitFailedError as error:
-        if winner.only_moves_rows:
-            error.moved_in = winner.version
-        raise
 
 
 def ensure_no_commit_after_the_version(intent: CommitIntent, what: str) -> None:
@@ -101,12 +123,12 @@ def ensure_no_commit_after_the_version(intent: CommitIntent, what: str) -> None:
         )
 
 
-def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit) -> None:
+def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit, found: "AddedFiles") -> None:
     lost = lost_rows(intent, winner)
     ensure_no_row_is_deleted_twice(intent, winner, lost)
     ensure_no_row_relied_on_was_deleted(intent, winner, lost)
     rest = winner.without_files(lost)
-    ensure_no_added_file_should_have_been_read(intent, rest)
+    ensure_no_added_file_should_have_been_read(intent, rest, found)
     ensure_no_read_file_was_deleted(intent, rest)
     ensure_no_file_is_deleted_twice(intent, rest)
     ensure_no_file_is_recommitted_twice(intent, rest)
@@ -216,35 +238,78 @@ def ensure_no_application_transaction_conflict(intent: CommitIntent, winner: Win
         )
 
 
-def ensure_no_added_file_should_have_been_read(intent: CommitIntent, winner: WinningCommit) -> None:
+def ensure_no_added_file_should_have_been_read(
+    intent: CommitIntent, winner: WinningCommit, found: "AddedFiles"
+) -> None:
     """An added file may hold rows that this transaction should have read."""
-    if intent.isolation is IsolationLevel.SNAPSHOT_ISOLATION or not intent.read.has_files:
+    if not _counts_added_files(intent, winner):
         return
-    if winner.is_row_tracking_backfill:
-        return  # the transaction has read these files; the commit only gives them row ids
-    if (
-        intent.isolation is IsolationLevel.WRITE_SERIALIZABLE
-        and winner.is_blind_append
-        and not intent.changes_metadata
-    ):
-        return
-    adds = winner.bodies("add")
-    if adds and (path := _first_that_should_have_been_read(intent, adds)) is not None:
+    if winner.bodies("add") and (path := found.first_that_should_have_been_read(winner)) is not None:
         raise ConcurrentAppendException(
             f"files were added by {winner} that this transaction, which read version"
             f" {intent.snapshot.version}, would have read, among them {path}; repeat the operation"
         )
 
 
-def _first_that_should_have_been_read(intent: CommitIntent, adds: Sequence[Mapping[str, Any]]) -> str | None:
-    if intent.read.whole_table:
-        return str(adds[0]["path"])
-    added = file_table(adds, [FileActionKey.from_json(dict(add)) for add in adds])
-    for search in intent.read.searches:
-        files = added.filter(booleans(intent.snapshot.may_match(added, search.predicate)))
-        if files.num_rows and search.may_match(files):
-            return str(files.column("log_path")[0])
-    return None
+def _counts_added_files(intent: CommitIntent, winner: WinningCommit) -> bool:
+    """Whether it matters what a commit added."""
+    if intent.isolation is IsolationLevel.SNAPSHOT_ISOLATION or not intent.read.has_files:
+        return False
+    if winner.is_row_tracking_backfill:
+        return False  # the transaction has read these files; the commit only gives them row ids
+    return (
+        intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE
+        or not winner.is_blind_append
+        or intent.changes_metadata
+    )
+
+
+class AddedFiles:
+    """The files that winning commits added, as far as a transaction may have to have read them.
+
+    Reading statistics or rows costs a query, however few the files are, so all commits share it.
+    """
+
+    def __init__(self, intent: CommitIntent, winners: Sequence[WinningCommit]) -> None:
+        self._intent = intent
+        counted = [winner for winner in winners if _counts_added_files(intent, winner)]
+        self._adds = [(winner.version, body) for winner in counted for body in winner.bodies("add")]
+
+    def first_that_should_have_been_read(self, winner: WinningCommit) -> str | None:
+        """Return the path, as the log spells it, of a file of one commit that may hold a row searched for."""
+        paths = [body["path"] for body in winner.bodies("add")]
+        if self._intent.read.whole_table:
+            return str(paths[0])
+        for search, versions, files in self._candidates:
+            own = files.filter(booleans(versions == winner.version))
+            own = own.filter(pc.is_in(own.column("log_path"), texts(paths)))
+            if own.num_rows and search.may_match(own):
+                return str(own.column("log_path")[0])
+        return None
+
+    @cached_property
+    def _candidates(self) -> list[tuple[Search, np.ndarray, pa.Table]]:
+        """The searches with the versions and rows of the files that each may match, if any."""
+        bodies = [body for _, body in self._adds]
+        added = file_table(bodies, [FileActionKey.from_json(dict(body)) for body in bodies])
+        versions = np.array([version for version, _ in self._adds])
+        searches = self._intent.read.searches
+        masks = self._intent.snapshot.may_match_each(added, [search.predicate for search in searches])
+        found = [
+            (search, versions[mask], added.filter(booleans(mask)))
+            for search, mask in zip(searches, masks, strict=True)
+        ]
+        return [each for each in found if _may_match_together(each[0], each[2])]
+
+
+def _may_match_together(search: Search, files: pa.Table) -> bool:
+    """Whether any of the files may hold a matching row.
+
+    A file that several commits added, with other deletion vectors, cannot be read once for all of them.
+    """
+    if not files.num_rows:
+        return False
+    return len(set(files.column("path").to_pylist())) < files.num_rows or search.may_match(files)
 
 
 def ensure_no_read_file_was_deleted(intent: CommitIntent, winner: WinningCommit) -> None:

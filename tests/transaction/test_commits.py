@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
+import deltaarrow.statistics as statistics
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.actions import SetTransaction
 from deltaarrow.errors import (
@@ -17,6 +18,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
+from deltaarrow.storage.local import LocalStore
 from deltaarrow.transaction import OptimisticTransaction
 from tests.support.tables import TableBuilder
 
@@ -155,6 +157,80 @@ def test_retries_are_bounded(table, monkeypatch):
 
     monkeypatch.setattr(store_type, "put_if_absent", always_lose)
     with pytest.raises(CommitFailedError, match="tried 3 times"):
+        transaction.commit()
+
+
+class _Busy(LocalStore):
+    """A disk on which another writer commits right after each of the next `others` listings of the log."""
+
+    def __init__(self, table: TableBuilder) -> None:
+        super().__init__(str(table.path))
+        self.table, self.others = table, 0
+        self.asked: list[int | str] = []
+
+    def list_from(self, folder, start=""):
+        found = super().list_from(folder, start)
+        if folder == "_delta_log":
+            self.asked.append(self.others)
+            if self.others:
+                self.others -= 1
+                self.table.commit([self.table.add_file(pa.table({"id": [self.others]}))])
+        return found
+
+    def put_if_absent(self, name, data, *more):
+        self.asked.append(name)
+        super().put_if_absent(name, data, *more)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_disk_is_listed_again_until_nothing_is_new_before_a_commit_is_tried(table, reads):
+    store = _Busy(table)
+    transaction = OptimisticTransaction(store=store, snapshot=Snapshot.load(store), operation="TEST")
+    if reads:
+        transaction.read_files("id > 10")
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    table.commit()
+    store.others, store.asked = 5, []
+    assert transaction.commit() == 7
+    assert store.asked[:8] == [5, 4, 3, 2, 1, 0, 0, f"_delta_log/{7:020d}.json"]
+
+
+def test_statistics_of_all_commits_that_came_first_are_read_together(table, monkeypatch):
+    transaction = begin(table.path)
+    transaction.read_files("id > 100")
+    transaction.read_files("id < 0")
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    for number in range(20):
+        table.commit([table.add_file(pa.table({"id": [number]}))])
+    read, asked = statistics.listed.read_statistics, []
+
+    def recording(*arguments, **options):
+        asked.append(arguments)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(statistics.listed, "read_statistics", recording)
+    assert transaction.commit() == 21
+    assert len(asked) == 2, "one query for each condition"
+
+
+def test_the_first_conflict_of_several_commits_counts(table):
+    transaction = begin(table.path)
+    transaction.read_files("id > 100")
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    for ids in ([1], [200], [300]):
+        table.commit([table.add_file(pa.table({"id": ids}))])
+    table.metadata(SCHEMA, name="other").commit()
+    with pytest.raises(ConcurrentAppendException, match="version 2"):
+        transaction.commit()
+
+
+def test_a_change_of_metadata_counts_before_the_files_of_later_commits(table):
+    transaction = begin(table.path)
+    transaction.read_files("id > 100")
+    table.commit([table.add_file(pa.table({"id": [1]}))])
+    table.metadata(pa.schema([("id", pa.string())])).commit()
+    table.commit([table.add_file(pa.table({"id": ["x"]}))])
+    with pytest.raises(MetadataChangedException, match="version 2"):
         transaction.commit()
 
 
