@@ -118,4 +118,4 @@ def _lost(done: _Done) -> dict[str, int]:
 
 def _fairness(done: _Done) -> Mapping[str, float]:
     most, fewest = max(done.commits), min(done.commits)
-    return {"commits": sum(done.commits), _UNEQUAL: most / fewest}
+    return {"commits": sum(done.commits), _UNEQUAL: most / max(fewest, 0.5)}

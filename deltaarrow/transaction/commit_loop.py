@@ -20,10 +20,18 @@ from deltaarrow.errors import (
     TableNotFoundError,
     VersionExistsError,
 )
-from deltaarrow.log import LogFileKind, is_catalog_store, is_managed_by_catalog, list_log
+from deltaarrow.log import (
+    LOG_FOLDER,
+    LogFileKind,
+    commit_name,
+    is_catalog_store,
+    is_managed_by_catalog,
+    list_log,
+)
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
+from deltaarrow.storage.turns import turn
 from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_intent import CommitIntent
@@ -115,11 +123,10 @@ class CommitLoop:
         Raises `VersionExistsError` if a new table already exists, the exception of a conflict,
         `ConcurrentWriteException` if no retry is left, and `CommitStateUnknownError`.
         """
-        bulk = self.staged.bulk
         isolation = isolation_level(
             self.configuration,
             self.staged.actions,
-            changes_rows=bool(self.staged.row_removals) or bulk is not None,
+            changes_rows=bool(self.staged.row_removals) or self.staged.bulk is not None,
         )
         if self.snapshot is not None:
             ensure_live(self.staged.live_files, self.snapshot)
@@ -127,32 +134,40 @@ class CommitLoop:
         for attempt in range(max_retries + 1):
             if attempt:
                 _pause(attempt, seconds)
-            newest = self._catch_up_with_all(newest, isolation)
-            begun = time.perf_counter()
-            version = 0 if newest is None else newest.version + 1
-            actions = self._prepare(newest, isolation)
-            done = CommittedTransaction(
-                self.store, version, newest, actions, self.staged.is_exact(actions), bulk
-            )
-            lines = () if bulk is None else bulk.render(high_water_mark(newest) + 1, version)
-            self._is_in_doubt = True
-            try:
-                outcome = committer_of(self.store, newest).commit(version, actions, lines)
-            except CommitStateUnknownError:
-                raise
-            except Exception:
-                self._is_in_doubt = False
-                raise
-            if isinstance(outcome, Committed):
+            newest = self._catch_up_before_turn(newest, isolation)
+            with turn(self.store, LOG_FOLDER):
+                newest = self._catch_up_with_all(newest, isolation)
+                begun = time.perf_counter()
+                done = self._attempt(newest, isolation)
+                seconds = time.perf_counter() - begun
+            if done is not None:
                 return done
-            self._is_in_doubt = False
-            if outcome.data is not None:
-                self._winners.take(version, outcome.data)
-            seconds = time.perf_counter() - begun
         raise ConcurrentWriteException(
             f"the commit to {self.store.uri} was tried {max_retries + 1} times, and another writer was first"
             " each time; try again later, or raise max_commit_retries"
         )
+
+    def _attempt(self, newest: Snapshot | None, isolation: IsolationLevel) -> CommittedTransaction | None:
+        """Try to make the version after `newest`; return None if another writer made it."""
+        bulk = self.staged.bulk
+        version = 0 if newest is None else newest.version + 1
+        actions = self._prepare(newest, isolation)
+        done = CommittedTransaction(self.store, version, newest, actions, self.staged.is_exact(actions), bulk)
+        lines = () if bulk is None else bulk.render(high_water_mark(newest) + 1, version)
+        self._is_in_doubt = True
+        try:
+            outcome = committer_of(self.store, newest).commit(version, actions, lines)
+        except CommitStateUnknownError:
+            raise
+        except Exception:
+            self._is_in_doubt = False
+            raise
+        if isinstance(outcome, Committed):
+            return done
+        self._is_in_doubt = False
+        if outcome.data is not None:
+            self._winners.take(version, outcome.data)
+        return None
 
     def _prepare(self, newest: Snapshot | None, isolation: IsolationLevel) -> list[Action]:
         """Return all actions of the commit that follows `newest`."""
@@ -177,6 +192,12 @@ class CommitLoop:
         told = None if self._last_winner is None else self._last_winner.in_commit_timestamp
         commit_info, actions = stamp(commit_info, staged, newest, now, told)
         return [commit_info, *actions]
+
+    def _catch_up_before_turn(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
+        """Catch up on commits of which there may be many, so that others need not wait meanwhile."""
+        if known is None or not self.store.is_local or not self.store.exists(commit_name(known.version + 1)):
+            return known
+        return self._catch_up(known, isolation)
 
     def _catch_up_with_all(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:
         """Catch up, on a disk until a listing has nothing new: others commit while commits are checked.
@@ -260,9 +281,9 @@ class CommitLoop:
 def _pause(attempt: int, seconds: float) -> None:
     """Wait a random time before the next attempt; the last one took `seconds` after it had caught up.
 
-    Only a commit made in that time forestalls an attempt. So the longest wait is a small multiple of it, which
-    grows with the first retries: writers that collide drift apart, in milliseconds on a disk and in seconds on
-    a distant store, and one that loses often does not fall behind those that begin anew.
+    Only a commit made in that time forestalls an attempt. So the longest wait is a small multiple of it,
+    which grows with the first retries: writers that collide drift apart, in milliseconds on a disk and in
+    seconds on a distant store, and one that loses often does not fall behind those that begin anew.
     """
     longest = max(_SHORTEST_TRY_SECONDS, seconds) * 2 ** min(attempt, _MOST_DOUBLINGS)
     time.sleep(random.random() * min(_LONGEST_PAUSE_SECONDS, longest))

@@ -94,7 +94,7 @@ def ensure_no_conflict_with_any(intent: CommitIntent, winners: Sequence[WinningC
         except CommitFailedError as error:
             checked, failure = winners[:number], error
             break
-    found = AddedFiles(intent, checked)
+    found = _AddedFiles(intent, checked)
     for winner in checked:
         try:
             _ensure_no_conflict_over_files(intent, winner, found)
@@ -123,7 +123,7 @@ def ensure_no_commit_after_the_version(intent: CommitIntent, what: str) -> None:
         )
 
 
-def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit, found: "AddedFiles") -> None:
+def _ensure_no_conflict_over_files(intent: CommitIntent, winner: WinningCommit, found: "_AddedFiles") -> None:
     lost = lost_rows(intent, winner)
     ensure_no_row_is_deleted_twice(intent, winner, lost)
     ensure_no_row_relied_on_was_deleted(intent, winner, lost)
@@ -239,7 +239,7 @@ def ensure_no_application_transaction_conflict(intent: CommitIntent, winner: Win
 
 
 def ensure_no_added_file_should_have_been_read(
-    intent: CommitIntent, winner: WinningCommit, found: "AddedFiles"
+    intent: CommitIntent, winner: WinningCommit, found: "_AddedFiles"
 ) -> None:
     """An added file may hold rows that this transaction should have read."""
     if not _counts_added_files(intent, winner):
@@ -264,7 +264,7 @@ def _counts_added_files(intent: CommitIntent, winner: WinningCommit) -> bool:
     )
 
 
-class AddedFiles:
+class _AddedFiles:
     """The files that winning commits added, as far as a transaction may have to have read them.
 
     Reading statistics or rows costs a query, however few the files are, so all commits share it.
