@@ -145,6 +145,7 @@ class Scale:
         merged_rows: rows of sources that are merged into tables ten times as large.
         deleted_percents: deleted shares of a table.
         tpch: the scale factor of TPC-H.
+        columns: columns of the wide table.
     """
 
     checkpoint_adds: tuple[int, ...]
@@ -158,13 +159,16 @@ class Scale:
     merged_rows: tuple[int, ...]
     deleted_percents: tuple[float, ...]
     tpch: float
+    columns: int
 
 
 _PERCENTS = (0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 40, 60, 90)
 
 SCALES = {
-    "tiny": Scale((1_000,), 1_000, 400, 8_000, 2_000, (), 40, 5, (200,), (1, 90), 0.01),
-    "normal": Scale((100_000,), 1_000_000, 20_000, 2_000_000, 6_000_000, (), 2_000, 200, (), _PERCENTS, 1),
+    "tiny": Scale((1_000,), 1_000, 400, 8_000, 2_000, (), 40, 5, (200,), (1, 90), 0.01, 200),
+    "normal": Scale(
+        (100_000,), 1_000_000, 20_000, 2_000_000, 6_000_000, (), 2_000, 200, (), _PERCENTS, 1, 5_000
+    ),
     "full": Scale(
         (100_000, 1_000_000),
         1_000_000,
@@ -177,6 +181,7 @@ SCALES = {
         (6_000_000,),
         _PERCENTS,
         1,
+        5_000,
     ),
 }
 

@@ -24,6 +24,7 @@ from benchmarks.cases import (
     table_life,
     tpch,
     vacuum,
+    wide,
     write,
     z_order,
 )
@@ -36,6 +37,7 @@ SUITES: Mapping[str, Callable[[Scale], list[Case]]] = {
     "scan": scan.cases,
     "arrow_dataset": arrow_dataset.cases,
     "tpch": tpch.cases,
+    "wide": wide.cases,
     "write": write.cases,
     "constraints": constraints.cases,
     "commit": commit.cases,

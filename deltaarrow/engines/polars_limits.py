@@ -37,6 +37,7 @@ _FOOTER_THREADS = 16
 _PATTERN = re.compile(r"\*|\^.*\$", re.DOTALL)
 # Characters of an object name that need no escaping in a URL.
 _PLAIN_LOCATION = re.compile(r"(?:(?:s3|gs)://|abfss://[a-z0-9\-]+@)[A-Za-z0-9_.=/\-]+")
+_VOID, _VARIANT = PrimitiveType("void"), PrimitiveType("variant")
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 
 
@@ -53,7 +54,7 @@ def obstacle(snapshot: Snapshot) -> str | None:
     if (reason := store_obstacle(store)) is not None:
         return reason
     for field in (*fields_within(snapshot.schema), *fields_within(snapshot.physical_schema)):
-        if field.type == PrimitiveType("variant"):
+        if field.type == _VARIANT:
             return "Polars cannot open files with a column of type variant"
         if _PATTERN.fullmatch(field.name):
             return f"Polars interprets the column name {field.name!r} as a pattern"
@@ -91,9 +92,8 @@ class FileBinder:
         """Return the files from which Polars can read `columns`, and the others."""
         if len({task.path for task in tasks}) < len(tasks):
             return [], list(tasks)  # a path occurs twice, perhaps with two deletion vectors
-        fields = [
-            f for f in self._layout.data_fields if f.name in columns and f.type != PrimitiveType("void")
-        ]
+        wanted = {*columns}
+        fields = [f for f in self._layout.data_fields if f.name in wanted and f.type != _VOID]
         native: list[BoundFile] = []
         unknown: list[FileTask] = []
         other: list[FileTask] = []
@@ -170,16 +170,19 @@ class FileBinder:
         """Whether the file has every column by its exact name, with a type Polars widens, or not at all."""
         binding = bind_columns(self._layout, fields, schema, task.path)
         physical = {f.name: f for f in self._layout.physical_schema.fields}
+        found = dict(zip(schema.names, schema.types, strict=True))
         for field, source in zip(fields, binding.sources, strict=True):
             name = self._layout.physical_name(field)
             if source is None:
-                if name in schema.names:
+                if name in found:
                     return False
                 continue
             wanted = to_arrow_type(physical[name].type)
+            if source == name and found[source] == wanted:
+                continue
             if source != name or _names(binding.scan_schema.field(source).type) != _names(wanted):
                 return False
-            if not _is_widened_by_polars(schema.field(source).type, wanted):
+            if not _is_widened_by_polars(found[source], wanted):
                 return False
         return True
 

@@ -72,7 +72,7 @@ def polars_type(data_type: DataType) -> pl.DataType:
 
 def polars_schema(fields: Iterable[Field]) -> pl.Schema:
     """Return the Polars schema of some columns of a table."""
-    return pl.Schema({field.name: polars_type(field.type) for field in fields})
+    return pl.Schema(pa.schema([(field.name, to_arrow_type(field.type)) for field in fields]))
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class NativeScan:
         scan = self._scan(whole, is_complete=True, schema=None, row_index_name=number)
         return live.of(scan, number, verdict)
 
-    @property
+    @cached_property
     def _physical_schema(self) -> pl.Schema:
         """The requested columns that are read from files, under their physical names."""
         return polars_schema(self._physical.values())

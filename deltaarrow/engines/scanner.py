@@ -5,6 +5,7 @@ read ahead in a thread of its own. If a scan is not read to its end, that thread
 the interpreter shuts down, and crash the process.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from operator import and_
@@ -146,8 +147,8 @@ class DeltaScanner:
         """The schema of the result."""
         own = self._reader.schema
         if not self._conditions and self._columns and isinstance(self._columns, list):
-            counts = [own.names.count(name) * self._columns.count(name) for name in self._columns]
-            if set(counts) == {1}:
+            named, asked = Counter(own.names), Counter(self._columns)
+            if all(named[name] * asked[name] == 1 for name in self._columns):
                 return pa.schema([own.field(name) for name in self._columns])
         schema: pa.Schema = self._scan([], self._conditions).projected_schema
         return schema

@@ -368,14 +368,13 @@ class BatchReader:
         return pa.record_batch(_Relabelled(joined, self.schema))
 
     def _variant_array(self, task: FileTask, name: str, array: pa.Array) -> pa.Array:
-        data_type = next(f.type for f in self._data_fields if f.name == name)
         try:
-            return unshredded(array, data_type)
+            return unshredded(array, self.layout.schema.field(name).type)
         except CorruptDataFileError as error:
             raise CorruptDataFileError(f"{task.path}, column {name}: {error}") from error
 
     def _partition_array(self, task: FileTask, name: str, rows: int) -> pa.Array:
-        partition = next(f for f in self.layout.partition_fields if f.name == name)
+        partition = self.layout.schema.field(name)
         arrow_type = to_arrow_type(partition.type)
         value = self.layout.partition_value(task, partition)
         return pa.nulls(rows, arrow_type) if value is None else pa.repeat(scalar_of(value, arrow_type), rows)

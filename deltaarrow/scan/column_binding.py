@@ -16,14 +16,16 @@ If the type of the table cannot hold the values of the file without loss, the fi
 differs from what the table would write today, its footer is first checked for contradictions.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 
 import deltaarrow.variant as variant
 from deltaarrow.columnar.arrays import ENCODED_TEXT
 from deltaarrow.errors import CorruptDataFileError
+from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.damage import ensure_sound_footer, reading
 from deltaarrow.scan.tasks import TableLayout
 from deltaarrow.schema import (
@@ -42,6 +44,9 @@ from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["Binding", "bind_columns", "schema_key"]
 
+_Key = TypeVar("_Key", bound=Hashable)
+
+_VOID, _VARIANT = PrimitiveType("void"), PrimitiveType("variant")
 _INTEGERS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
 _INTEGERS |= {pa.uint8(): 9, pa.uint16(): 17, pa.uint32(): 33}
 
@@ -67,12 +72,39 @@ def schema_key(schema: pa.Schema) -> bytes:
     return bytes(schema.remove_metadata().serialize())
 
 
+class _Candidates:
+    """The fields of a file, or of a struct in it; each lookup is built once, as tables may be wide."""
+
+    def __init__(self, fields: Iterable[pa.Field]) -> None:
+        self.fields = list(fields)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Sequence[pa.Field]]:
+        return _grouped((each.name, each) for each in self.fields)
+
+    @cached_property
+    def by_folded_name(self) -> Mapping[str, Sequence[pa.Field]]:
+        return _grouped((each.name.casefold(), each) for each in self.fields)
+
+    @cached_property
+    def by_field_id(self) -> Mapping[bytes, Sequence[pa.Field]]:
+        marked = ((each.metadata or {}, each) for each in self.fields)
+        return _grouped((m[PARQUET_FIELD_ID_KEY], each) for m, each in marked if PARQUET_FIELD_ID_KEY in m)
+
+
+def _grouped(pairs: Iterable[tuple[_Key, pa.Field]]) -> Mapping[_Key, Sequence[pa.Field]]:
+    found: dict[_Key, list[pa.Field]] = {}
+    for key, field in pairs:
+        found.setdefault(key, []).append(field)
+    return found
+
+
 class _Binder:
     def __init__(self, mode: str, file_name: str) -> None:
         self.mode = mode
         self.file_name = file_name
 
-    def find(self, field: Field, candidates: Sequence[pa.Field], path: str) -> pa.Field | None:
+    def find(self, field: Field, candidates: _Candidates, path: str) -> pa.Field | None:
         """Return the field of the file that holds `field`, if any."""
         wanted = field_id(field) if self.mode == "id" else None
         # The column of change data files has no field id in any mapping mode.
@@ -81,17 +113,12 @@ class _Binder:
                 raise CorruptDataFileError(
                     f"the schema has no field id for the column {path}, although the table maps columns by id"
                 )
-            key = str(wanted).encode()
-            matches = [
-                c
-                for c in candidates
-                if c.metadata is not None and c.metadata.get(PARQUET_FIELD_ID_KEY) == key
-            ]
+            matches = candidates.by_field_id.get(str(wanted).encode(), ())
         else:
             name = physical_name(field, self.mode)
-            matches = [c for c in candidates if c.name == name]
+            matches = candidates.by_name.get(name, ())
             if not matches and self.mode == "none":
-                matches = [c for c in candidates if c.name.casefold() == name.casefold()]
+                matches = candidates.by_folded_name.get(name.casefold(), ())
         if len(matches) > 1:
             raise CorruptDataFileError(
                 f"{self.file_name} holds the column {path} more than once, so its values are ambiguous"
@@ -114,7 +141,7 @@ class _Binder:
                 raise self.mismatch(path, wanted, found)
             key = self.type(wanted.key_type, found.key_type, f"{path}.key")
             return pa.map_(key, self.type(wanted.value_type, found.item_type, f"{path}.value"))
-        if wanted == PrimitiveType("variant"):
+        if wanted == _VARIANT:
             return self.variant(found, path)
         arrow_type = to_arrow_type(wanted)
         if not _can_hold(arrow_type, found):
@@ -122,9 +149,9 @@ class _Binder:
         return arrow_type
 
     def fields(self, wanted: StructType, found: pa.DataType, path: str) -> list[pa.Field]:
-        candidates = list(found)
+        candidates = _Candidates(found)
         fields = []
-        taken = {c.name for c in candidates}
+        taken = {*candidates.by_name}
         for field in wanted.fields:
             here = f"{path}.{field.name}"
             source = self.find(field, candidates, here)
@@ -192,18 +219,12 @@ def _widens_decimal(wanted: pa.DataType, found: pa.DataType) -> bool:
     return bool(grown >= 0 and wanted.precision - found.precision >= grown)
 
 
-def _has_field_ids(fields: Sequence[pa.Field]) -> bool:
-    return any(f.metadata is not None and PARQUET_FIELD_ID_KEY in f.metadata for f in fields)
-
-
-def _find(
-    layout: TableLayout, binder: _Binder, field: Field, candidates: Sequence[pa.Field]
-) -> pa.Field | None:
+def _find(layout: TableLayout, binder: _Binder, field: Field, candidates: _Candidates) -> pa.Field | None:
     if not layout.is_row_tracking(field):
         return binder.find(field, candidates, field.name)
     # Materialized columns are found by name in any mapping mode.
     name = layout.physical_name(field)
-    matches = [candidate for candidate in candidates if candidate.name == name]
+    matches = candidates.by_name.get(name, ())
     if len(matches) > 1:
         raise CorruptDataFileError(f"{binder.file_name} holds the column {name} more than once")
     return matches[0] if matches else None
@@ -223,9 +244,9 @@ def bind_columns(
     Raises `CorruptDataFileError` if the file does not fit the schema of the table.
     """
     binder = _Binder(layout.mapping_mode, file_name)
-    candidates = list(file_schema)
-    stored = [field for field in fields if field.type != PrimitiveType("void")]
-    if stored and layout.mapping_mode == "id" and not _has_field_ids(candidates):
+    candidates = _Candidates(file_schema)
+    stored = [field for field in fields if field.type != _VOID]
+    if stored and layout.mapping_mode == "id" and not candidates.by_field_id:
         raise CorruptDataFileError(f"{file_name} has no field ids, although the table maps columns by id")
     scan_fields: list[pa.Field] = []
     sources: list[str | None] = []
@@ -233,7 +254,7 @@ def bind_columns(
     with reading(file_name):  # names in a footer may not be UTF-8
         for field in fields:
             source = None
-            if field.type != PrimitiveType("void"):
+            if field.type != _VOID:
                 source = _find(layout, binder, field, candidates)
             if source is None:
                 sources.append(None)
@@ -250,7 +271,7 @@ def bind_columns(
             elif scan_type == source.type and not layout.is_row_tracking(field):
                 exact.add(field.name)
     binding = Binding(pa.schema(scan_fields), tuple(sources), frozenset(exact), frozenset(variants))
-    if _may_be_damage(layout, fields, candidates, binding):
+    if _may_be_damage(layout, fields, candidates.fields, binding):
         ensure_sound_footer(layout.store, file_name)
     return binding
 
@@ -263,7 +284,7 @@ def _may_be_damage(
     lacks = False
     for field, source in zip(fields, binding.sources, strict=True):
         if source is None:
-            lacks |= field.type != PrimitiveType("void")
+            lacks |= field.type != _VOID
         elif field.name not in understood and not layout.is_row_tracking(field):
             return True
     known = {layout.physical_name(field).casefold() for field in layout.schema.fields} | {CHANGE_TYPE}

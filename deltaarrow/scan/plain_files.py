@@ -72,12 +72,13 @@ class PlainFile:
 
     def can_read(self, schema: pa.Schema) -> bool:
         """Whether the columns of a schema are columns of the file as they are: not nested, of equal types."""
-        own = self.physical_schema
+        names = self.physical_schema.names
+        own = dict(zip(names, self.physical_schema.types, strict=True))
         # `pyarrow.parquet` takes a dot in a name for the path of a nested column.
-        if any("." in name for name in own.names) or len(set(own.names)) < len(own):
+        if any("." in name for name in names) or len(own) < len(names):
             return False
         return all(
-            name in own.names and own.field(name).type == data_type and not _is_composed(data_type)
+            name in own and own[name] == data_type and not _is_composed(data_type)
             for name, data_type in zip(schema.names, schema.types, strict=True)
         )
 

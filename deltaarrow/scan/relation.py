@@ -32,6 +32,7 @@ values, which DuckDB can prune, takes 18 ms with four branches and 41 ms with 32
 conditions of a query are known, the list is shortened before (`deltaarrow.engines.duckdb_pruning`): 4 ms.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -133,11 +134,12 @@ def relation_sql(
             f"a column is named {min(taken)}, a name that this operation reserves; rename the column",
             feature="column names",
         )
-    if locate and any(holds_variant(f.type) for f in plan.schema.fields if f.name in plan.columns):
+    types = [plan.schema.field(name).type for name in plan.columns]
+    if locate and any(map(holds_variant, types)):
         raise BeyondDuckDBError(
             "DuckDB does not preserve the bytes of variants in changed rows", feature="variantType"
         )
-    if any(_repetitions(f.type) > _MOST_REPETITIONS for f in plan.schema.fields if f.name in plan.columns):
+    if any(_repetitions(each) > _MOST_REPETITIONS for each in types):
         raise BeyondDuckDBError(f"lists or maps are nested more than {_MOST_REPETITIONS} times")
     if "" in plan.columns:
         raise BeyondDuckDBError("a column has an empty name")
@@ -279,17 +281,18 @@ def _form(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the types to request, by name in the file, and the expressions, by logical name."""
     binding = bind_columns(plan.layout, fields, schema, path)
-    names = [name.casefold() for name in schema.names]
+    found_fields = dict(zip(schema.names, schema, strict=True))
+    alike = Counter(name.casefold() for name in schema.names)
     bound, expressions = {}, {}
     for wanted, source in zip(fields, binding.sources, strict=True):
         if source is None:
             expressions[wanted.name] = f"NULL::{duckdb_type(wanted.type)}"
             continue
-        if names.count(source.casefold()) > 1:
+        if alike[source.casefold()] > 1:
             raise BeyondDuckDBError(f"{path} has columns whose names differ only in case")
         column = f"f.{quote_identifier(source)}"
         scanned = binding.scan_schema.field(source).type
-        found = sql_column(column, wanted.type, scanned, schema.field(source))
+        found = sql_column(column, wanted.type, scanned, found_fields[source])
         bound[source] = found.bound_type
         expressions[wanted.name] = found.expression
     return bound, expressions

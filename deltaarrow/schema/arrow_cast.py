@@ -177,7 +177,8 @@ def _compare_fields(
     except SchemaMismatchError as error:
         clashes.append(str(error))
         return
-    unknown += [_join(path, each.name) for place, each in enumerate(source) if place not in places]
+    matched = {*places}
+    unknown += [_join(path, each.name) for place, each in enumerate(source) if place not in matched]
     for place, field in zip(places, target, strict=True):
         if place is not None:
             _compare(source[place].type, field, _join(path, field.name), unknown, clashes, absent)

@@ -123,9 +123,8 @@ def _member(parent: DataType | None, name: str) -> DataType | None:
     """The type of a struct member, by its name in any case."""
     if not isinstance(parent, StructType):
         return None
-    fields = [each for each in parent.fields if each.name.lower() == name.lower()]
-    exact = [each for each in fields if each.name == name]
-    return next((each.type for each in (*exact, *fields)), None)
+    found = parent.find(name)
+    return None if found is None else found.type
 
 
 def _binary(array: pa.Array) -> pa.StructArray:

@@ -34,7 +34,7 @@ from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.identity import plan_numbering, stage_marks
 from deltaarrow.runtime.executors import executor_in_use
-from deltaarrow.schema import conform, from_arrow_schema, to_arrow_schema
+from deltaarrow.schema import conform, from_arrow_schema, to_arrow_field
 from deltaarrow.transaction import RowMatcher
 from deltaarrow.write import read_variants, to_reader
 
@@ -269,8 +269,7 @@ class Merge:
         """The columns of the source that the merge reads, and the number of each row."""
         alias = self.statement.source_alias
         read = {name for each, name in self._exported() if each == alias} | self._tested(alias)
-        names = [name for name in self.source_schema.names if name in read]
-        wanted = pa.schema([to_arrow_schema(self.source_schema).field(name) for name in names])
+        wanted = pa.schema([to_arrow_field(each) for each in self.source_schema.fields if each.name in read])
         return wanted.append(pa.field(self.present, pa.int64()))
 
     def _source_batches(
