@@ -31,6 +31,7 @@ from deltaarrow.engines.polars_stores import storage_arguments
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask, TableLayout
+from deltaarrow.scan.damage import location_to_read
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, to_arrow_type
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class NativeScan:
 
     def _scan(self, tasks: Sequence[FileTask], is_complete: bool, **arguments: Any) -> pl.LazyFrame:
         """The physical columns of files, without deleted rows."""
-        by_location = {self.layout.store.location(task.path): task for task in tasks}
+        by_location = {location_to_read(self.layout.store, task.path): task for task in tasks}
         absent: Any = "raise" if is_complete else "insert"
         arguments = {"schema": dict(self._physical_schema), **arguments}
         return pl.scan_parquet(

@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.errors import ConstraintViolationError, CorruptDataFileError, DeltaError, StorageError
-from deltaarrow.storage import Store, system_failure
+from deltaarrow.storage import IrregularFileError, Store, system_failure
 
 __all__ = [
     "READ_ERRORS",
     "absent_file",
     "ensure_rows",
     "ensure_sound_footer",
+    "location_to_read",
     "reading",
     "reading_failure",
     "sound_footer",
@@ -30,6 +31,10 @@ READ_ERRORS = (pa.ArrowException, OSError, UnicodeError)
 """Exceptions that pyarrow raises for a broken file; the subclass `pyarrow.ArrowCancelled` is not meant."""
 
 
+_WITHOUT_IT = (
+    "the version cannot be read any more, a newer one may not need the file, and repair() of a DeltaTable"
+    " takes lost files out of the newest version"
+)
 _ABSENT_TO_DUCKDB = "No files found that match the pattern"
 _UNREACHED_BY_DUCKDB = re.compile(
     r"^Traceback .*?^Storage(?:System)?Error: (cannot reach .*?)(?:\n\nLINE |\Z)", re.DOTALL | re.MULTILINE
@@ -59,6 +64,8 @@ def reading_failure(what: str, error: BaseException) -> DeltaError:
         return error
     if unreached := _UNREACHED_BY_DUCKDB.search(str(error)):
         return StorageError(unreached[1].rstrip())
+    if isinstance(error, IrregularFileError):
+        return CorruptDataFileError(f"{what} is {error.strerror}; {_WITHOUT_IT}")
     if isinstance(error, FileNotFoundError) or _ABSENT_TO_DUCKDB in str(error):
         return absent_file(what)
     return system_failure(error, what) or CorruptDataFileError(f"{what} cannot be read: {error}")
@@ -67,10 +74,18 @@ def reading_failure(what: str, error: BaseException) -> DeltaError:
 def absent_file(what: str) -> CorruptDataFileError:
     """Return the error for a file that the log names and storage has not; `what` names it."""
     return CorruptDataFileError(
-        f"{what} is in the log and not in storage: VACUUM or another program has deleted it. The version"
-        " cannot be read any more; a newer one may not need the file, and repair() of a DeltaTable takes lost"
-        " files out of the newest version"
+        f"{what} is in the log and not in storage: VACUUM or another program has deleted it; {_WITHOUT_IT}"
     )
+
+
+def location_to_read(store: Store, path: str) -> str:
+    """Return where another library than pyarrow opens a data file.
+
+    Raises `CorruptDataFileError` if a pipe or another thing that is no file has the name.
+    """
+    with reading(path):
+        store.arrow_path(path)
+    return store.location(path)
 
 
 def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:

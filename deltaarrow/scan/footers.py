@@ -23,7 +23,7 @@ import pyarrow as pa
 from deltaarrow.compute import files_cursor, quote_file
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.cache import CacheSpace
-from deltaarrow.scan.damage import absent_file
+from deltaarrow.scan.damage import absent_file, location_to_read
 from deltaarrow.scan.tasks import FileTask, TableLayout
 from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 from deltaarrow.schema import (
@@ -257,7 +257,7 @@ def _ask(store: Store, sql: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
     import duckdb
 
     def ask(some: Sequence[str]) -> list[tuple[Any, ...]]:
-        files = ", ".join(quote_file(store.location(path)) for path in some)
+        files = ", ".join(quote_file(location_to_read(store, path)) for path in some)
         with files_cursor(store) as cursor:
             return cursor.execute(sql.format(files=files)).fetchall()
 

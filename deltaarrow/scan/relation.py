@@ -47,6 +47,7 @@ from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
 from deltaarrow.scan.column_binding import bind_columns
+from deltaarrow.scan.damage import location_to_read
 from deltaarrow.scan.footers import file_schemas, read_row_counts
 from deltaarrow.scan.metadata_column import METADATA, file_values, metadata_sql, row_columns
 from deltaarrow.scan.plan import ScanPlan
@@ -210,7 +211,9 @@ def _select(
 
 
 def _file_list(plan: ScanPlan, branch: _Branch) -> str:
-    files = ", ".join(quote_file(plan.store.location(plan.tasks[file].path)) for file in branch.files)
+    files = ", ".join(
+        quote_file(location_to_read(plan.store, plan.tasks[file].path)) for file in branch.files
+    )
     return f"[{files}]"
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage.data_filesystem import with_data_filesystem
-from deltaarrow.storage.failures import system_failure
+from deltaarrow.storage.failures import IrregularFileError, system_failure
 from deltaarrow.storage.local import LocalStore, is_temporary_name
 from deltaarrow.storage.paths import canonical_path_sql, decode_path, encode_path
 from deltaarrow.storage.registry import open_store
@@ -20,6 +20,7 @@ __all__ = [
     "FolderListing",
     "FsspecStore",
     "IoStats",
+    "IrregularFileError",
     "LocalStore",
     "OpenFile",
     "Output",

@@ -8,17 +8,34 @@ space, a broken disk) say nothing about the table.
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Iterator
 
 from deltaarrow.display.redaction import without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError, StorageSystemError
 
-__all__ = ["is_failure", "naming_failures", "storage_failure", "system_failure"]
+__all__ = ["IrregularFileError", "is_failure", "naming_failures", "storage_failure", "system_failure"]
 
 _ANSWERS = (FileNotFoundError, FileExistsError, NotADirectoryError)
 
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
 _TOLD_AS_TEXT = (errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES, errno.EPERM)
 """Errors recognised by their text, for libraries that pass on nothing else."""
+
+
+class IrregularFileError(FileNotFoundError):
+    """A folder, a pipe, a socket or a device has the name of a file; reading a pipe may never end."""
+
+    def __init__(self, path: str, mode: int) -> None:
+        found = next((text for is_kind, text in _KINDS if is_kind(mode)), "no regular file")
+        super().__init__(errno.ENOENT, f"{found}, not a regular file", path)
 
 
 def is_failure(error: BaseException) -> bool:

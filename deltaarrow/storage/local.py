@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.runtime.gc_pause import gc_paused
-from deltaarrow.storage.failures import naming_failures, storage_failure
+from deltaarrow.storage.failures import IrregularFileError, naming_failures, storage_failure
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
 
@@ -249,8 +249,16 @@ class LocalStore:
         return pyarrow.fs.LocalFileSystem()
 
     def arrow_path(self, name: str) -> str:
-        """Return the absolute path of `name`."""
-        return self.location(name)
+        """Return the absolute path of `name`.
+
+        Raises `IrregularFileError` if it is that of a pipe or another thing which is no file.
+        """
+        path = self.location(name)
+        if name:
+            status = _status(path)
+            if status is not None:  # else the reader of the file says that it is absent
+                _ensure_regular(path, status)
+        return path
 
     def fsspec_filesystem(self) -> None:
         """Return None: libraries take local paths as they are."""
@@ -396,14 +404,14 @@ def _opened_to_read(path: str) -> Iterator[tuple[int, int]]:
     try:
         descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
-        # ENXIO: a socket.
-        if error.errno in _NO_SUCH_FILE or error.errno == errno.ENXIO:
+        if error.errno in _NO_SUCH_FILE:
             raise _no_such_file(path) from None
+        if error.errno == errno.ENXIO:
+            raise IrregularFileError(path, stat.S_IFSOCK) from None
         raise
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _no_such_file(path)
+        _ensure_regular(path, status)
         yield descriptor, status.st_size
     finally:
         os.close(descriptor)
@@ -429,6 +437,11 @@ def _read_bytes(descriptor: int, size: int) -> bytes:
         data = os.read(descriptor, size)
         parts.append(data)
     return b"".join(parts)
+
+
+def _ensure_regular(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise IrregularFileError(path, status.st_mode)
 
 
 def _no_such_file(path: str) -> FileNotFoundError:
