@@ -24,12 +24,12 @@ from deltaarrow.schema import ArrayType, MapType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
+from deltaarrow.spark_sql.decimals import quotient, units
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.kernel_calls import SCHEMA
 from deltaarrow.spark_sql.nested_order import in_order
 from deltaarrow.spark_sql.nodes import Constant, Node, call, mismatched, refused
-from deltaarrow.spark_sql.operators import half_up, unscaled
 from deltaarrow.spark_sql.row_statistics import (
     MOMENTS,
     PAIRS,
@@ -57,11 +57,12 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     LONG,
+    MAX_PRECISION,
     STRING,
     VARIANT,
     VOID,
+    bounded_type,
     decimal_of,
-    decimal_type,
     sql_type,
     type_name,
 )
@@ -146,7 +147,7 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
         if operand.type not in INTEGRAL and digits is None:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
             return made.node(name, DOUBLE, made.sql("sum"))
-        result = LONG if digits is None else decimal_type(min(digits[0] + 10, 38), digits[1])
+        result = LONG if digits is None else bounded_type(digits[0] + 10, digits[1])
         made = RowsCall(rows, (operand,))
         fitted = f"CAST({{}} AS {sql_type(result)})"
         sql = (
@@ -167,14 +168,15 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
             return made.node(name, DOUBLE, f"{made.sql('sum')} / {made.sql('count')}")
         made = RowsCall(rows, (operand,))
-        scale = min(digits[1] + 4, 38)
-        result = decimal_type(min(digits[0] + 4, 38), scale)
-        dividend = f"{unscaled('t', digits[1])} * CAST('{10 ** (scale - digits[1])}' AS HUGEINT)"
-        sql = f"CASE WHEN c > 0 THEN {half_up(dividend, 'c', scale, result)} END"
+        result = bounded_type(digits[0] + 4, digits[1] + 4)
+        precision, scale = min(digits[0] + 10, MAX_PRECISION), digits[1]
+        gained = min(scale + 4, MAX_PRECISION) - scale
+        sql = f"CASE WHEN c > 0 THEN {quotient('t', 'c', gained, precision, result)} END"
         if tries:
             sql = f"TRY({sql})"
         counted = f"CAST({made.sql('count')} AS HUGEINT)"
-        return made.node(name, result, let(sql, t=made.sql("sum"), c=counted), fails=True)
+        total = units(made.sql("sum"), precision, scale)
+        return made.node(name, result, let(sql, t=total, c=counted), fails=True)
 
     return bind
 

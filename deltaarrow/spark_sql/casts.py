@@ -9,7 +9,7 @@ within the years 1 to 9999.
 import datetime
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
@@ -26,6 +26,7 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     LONG,
+    MAX_PRECISION,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
@@ -41,6 +42,9 @@ from deltaarrow.spark_sql.types import (
 __all__ = ["FIRST_DAY", "LAST_DAY", "cast", "cast_mismatch", "cast_pairs", "time_grammar"]
 
 FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
+
+_ENOUGH = Context(prec=2_000)
+"""Digits for every literal that is rounded."""
 
 _DATE_TEXT = re.compile(r"\s*(\d{4}(?:-\d{1,2}){0,2})\s*|\s*(\d{4}-\d{1,2}-\d{1,2})[T ].*", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -242,7 +246,8 @@ def _timestamp_to_decimal(source: DataType, target: DataType) -> _Sql:
 def _to_decimal(source: DataType, target: DataType) -> _Sql:
     given, wanted = as_decimal(source), as_decimal(target)
     assert given is not None and wanted is not None
-    fits = wanted[1] >= given[1] and wanted[0] - wanted[1] >= given[0] - given[1]
+    # A number that is rounded may need one digit more.
+    fits = wanted[0] - wanted[1] >= given[0] - given[1] + (wanted[1] < given[1])
     return "CAST({0} AS {type})", not fits
 
 
@@ -252,9 +257,9 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     if digits[0] > digits[1]:
         return "CAST({0} AS VARCHAR)", False
     # DuckDB writes .5 if the type has no digit before the point.
-    if digits[0] < 38:
+    if digits[0] < MAX_PRECISION:
         return f"CAST(CAST({{0}} AS DECIMAL({digits[0] + 1},{digits[1]})) AS VARCHAR)", False
-    return None
+    return "replace(CAST({0} AS VARCHAR), '.', '0.')", False
 
 
 def time_grammar(target: DataType) -> str:
@@ -447,11 +452,14 @@ def _bits(data_type: DataType) -> int:
 
 
 def _fitting(value: Decimal, target: DataType) -> Decimal | None:
-    """The number, if the decimal type holds it exactly."""
+    """The number rounded half up to the scale of the decimal type, if it has the digits for it."""
     digits = decimal_of(target)
     assert digits is not None
     whole, places = decimal_digits(value)
-    return value if places <= digits[1] and whole - places <= digits[0] - digits[1] else None
+    if places > digits[1]:
+        value = value.quantize(Decimal(1).scaleb(-digits[1]), ROUND_HALF_UP, _ENOUGH)
+        whole, places = decimal_digits(value)
+    return value if whole - places <= digits[0] - digits[1] else None
 
 
 def _folded_text(text: str, target: DataType) -> object:

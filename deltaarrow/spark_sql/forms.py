@@ -4,10 +4,11 @@ They are parts of the format string of a `Call`: ``{0}`` stands for its first op
 """
 
 import re
+from collections.abc import Mapping
 
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 
-__all__ = ["attempted", "given", "guarded", "java_text", "let", "limited", "raised_as"]
+__all__ = ["attempted", "given", "guarded", "java_text", "let", "limited", "raised_as", "staged"]
 
 _GUARD = re.compile(r"CASE WHEN \{0\} IS NULL(?: OR \{\d+\} IS NULL)* THEN NULL ELSE ")
 _ERROR = re.compile(r"error\((?:[^()']|'[^']*'|\([^()']*\))*\)")
@@ -32,6 +33,27 @@ def let(body: str, **values: str) -> str:
     for name, value in reversed(values.items()):
         body = f"list_transform([{value}], lambda {name}: {body})[1]"
     return body
+
+
+def staged(body: str, *stages: Mapping[str, str]) -> str:
+    """SQL of `body`, in which ``o.name`` stands for a value that a stage computes once.
+
+    A stage sees the values of the stages before it. DuckDB binds one lambda in another in exponential time,
+    and one behind another in linear time, so many values need stages instead of `let`.
+
+    >>> staged("o.y", {"x": "7"}, {"y": "o.x"})
+    'list_transform(list_transform([struct_pack(x := 7)], lambda o: struct_pack(y := o.x)), lambda o: o.y)[1]'
+    """
+    listed = ""
+    known: list[str] = []
+    for number, stage in enumerate(stages):
+        behind = " ".join((*(sql for each in stages[number + 1 :] for sql in each.values()), body))
+        kept = {name: f"o.{name}" for name in known if re.search(rf"\bo\.{name}\b", behind)}
+        members = ", ".join(f"{name} := {sql}" for name, sql in (kept | dict(stage)).items())
+        packed = f"struct_pack({members})"
+        listed = f"list_transform({listed}, lambda o: {packed})" if listed else f"[{packed}]"
+        known += stage
+    return f"list_transform({listed}, lambda o: {body})[1]"
 
 
 def given(sql: str, count: int = 1) -> str:

@@ -3,9 +3,10 @@
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number
+from deltaarrow.spark_sql.decimals import not_negative
 from deltaarrow.spark_sql.forms import given, let
 from deltaarrow.spark_sql.function import Function, as_double, as_integer, as_long, literal_integer, same_type
-from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
+from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, refused
 from deltaarrow.spark_sql.operators import negative, remainder
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
@@ -14,10 +15,9 @@ from deltaarrow.spark_sql.types import (
     INTEGRAL,
     LONG,
     as_decimal,
+    bounded_type,
     decimal_of,
-    decimal_type,
     sql_type,
-    type_name,
 )
 
 __all__ = ["FUNCTIONS"]
@@ -44,7 +44,7 @@ def _whole(operand: Node, name: str) -> Node:
     if operand.type in INTEGRAL:
         return cast(operand, LONG)
     if digits is not None:
-        result = decimal_type(digits[0] - digits[1] + 1, 0)
+        result = bounded_type(digits[0] - digits[1] + 1, 0)
         return call(name, (operand,), result, f"CAST({name}({{0}}) AS DECIMAL({result.type[8:-1]}))")
     sql = (
         f"CASE WHEN isnan({{0}}) THEN 0 WHEN {{0}} >= 9223372036854775808 THEN 9223372036854775807"
@@ -64,11 +64,11 @@ def _round(operand: Node, places: Node | None = None) -> Node:
     if digits is None:
         return _rounded_floating(operand, wanted)
     if wanted < 0:
-        result = decimal_type(min(max(digits[0] - digits[1] + 1, 1 - wanted), 38), 0)
+        result = bounded_type(max(digits[0] - digits[1] + 1, 1 - wanted), 0)
         sql = f"CAST(round({{0}}, {wanted}) AS {_sql(result.type)})"
         return call("round", (operand,), result, sql, fails=True)
     scale = min(digits[1], wanted)
-    result = decimal_type(digits[0] - digits[1] + 1 + scale, scale)
+    result = bounded_type(digits[0] - digits[1] + 1 + scale, scale)
     return call("round", (operand,), result, f"CAST({{0}} AS {_sql(result.type)})")
 
 
@@ -142,8 +142,12 @@ def _root(operand: Node) -> Node:
 
 def _modulo(dividend: Node, divisor: Node) -> Node:
     rest = remainder(dividend, divisor)
-    digits = decimal_of(rest.type)
     kind = sql_type(rest.type)
+    if decimal_of(rest.type) is not None:
+        if not isinstance(rest, Call):
+            return rest
+        form = not_negative(rest, rest.operands[1])
+        return call("pmod", (rest, rest.operands[1]), form.type, form.sql, fails=True)
     if rest.type in INTEGRAL:
         divisor = cast(divisor, rest.type)
         if isinstance(divisor, Constant) and isinstance(divisor.value, int) and divisor.value > 0:
@@ -154,20 +158,9 @@ def _modulo(dividend: Node, divisor: Node) -> Node:
             f" error('unsupported: pmod by so low a number') ELSE CAST(s % {{1}} AS {kind}) END",
             s="CAST({0} AS HUGEINT) + {1}",
         )
-    elif digits is None:
+    else:
         divisor = cast(divisor, rest.type)
         again = f"CAST(({{0}} + {{1}}) % {{1}} AS {kind})"
-    else:
-        if digits[0] >= 38:
-            raise refused(f"pmod of {type_name(rest.type)}")
-        other = as_decimal(divisor.type)
-        assert other is not None
-        scale = max(other[1], digits[1])
-        whole = max(other[0] - other[1], digits[0] - digits[1]) + 1
-        common = f"DECIMAL({min(whole + scale, 38)},{scale})"
-        again = (
-            f"CAST((CAST({{0}} AS {common}) + CAST({{1}} AS {common})) % CAST({{1}} AS {common}) AS {kind})"
-        )
     if rest.type not in INTEGRAL:
         sql = f"CASE WHEN {{0}} < 0 THEN {again} ELSE {{0}} END"
         return call("pmod", (rest, divisor), rest.type, sql, fails=True)

@@ -11,6 +11,7 @@ from deltaarrow.expressions import negated
 from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, is_implicit
+from deltaarrow.spark_sql.decimals import added, divided, divided_whole, multiplied, remaining
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.nested import leaf_types
 from deltaarrow.spark_sql.nested_order import in_order
@@ -55,20 +56,16 @@ __all__ = [
     "compare",
     "divide",
     "divide_whole",
-    "half_up",
     "is_in",
     "is_null",
     "negate",
     "negative",
     "remainder",
-    "unscaled",
     "wrong_operands",
 ]
 
-_SHORT_DECIMAL = 18
 _DIVISION_BY_ZERO = raising("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL")
 _REMAINDER_BY_ZERO = raising("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL")
-_MIN_DIVISION_SCALE = 6
 _DIFFERENT, _WRONG = "BINARY_OP_DIFF_TYPES", "BINARY_OP_WRONG_TYPE"
 """Spark's kinds of errors for operands of two types, and of one type that an operator does not take."""
 
@@ -81,18 +78,8 @@ def add(left: Node, right: Node, sign: str) -> Node:
     if decimal_of(left.type) is None:
         sql = _in_turn(right, f"{{0}} {sign} {{1}}")
         return _strict(call(sign, (left, right), left.type, sql, fails=left.type in INTEGRAL))
-    (p1, s1), (p2, s2) = _digits(left), _digits(right)
-    if sign == "*":
-        result = decimal_type(p1 + p2 + 1, s1 + s2)
-        # DuckDB computes the product of short decimals in 64 bits, whatever the result needs.
-        is_short = max(p1, p2) <= _SHORT_DECIMAL < p1 + p2
-        factor = f"CAST({{0}} AS DECIMAL({_SHORT_DECIMAL + 1},{s1}))" if is_short else "{0}"
-        sql = _in_turn(right, f"CAST({factor} * {{1}} AS {_sql(result)})")
-        return _strict(call(sign, (left, right), result, sql))
-    scale = max(s1, s2)
-    result = decimal_type(max(p1 - s1, p2 - s2) + scale + 1, scale)
-    sql = f"CAST({{0}} AS {_sql(result)}) {sign} CAST({{1}} AS {_sql(result)})"
-    return _strict(call(sign, (left, right), result, _in_turn(right, f"CAST({sql} AS {_sql(result)})")))
+    form = multiplied(left, right) if sign == "*" else added(left, right, sign)
+    return _strict(call(sign, (left, right), form.type, _in_turn(right, form.sql), fails=form.fails))
 
 
 def divide(left: Node, right: Node) -> Node:
@@ -103,51 +90,32 @@ def divide(left: Node, right: Node) -> Node:
     if decimal_of(left.type) is None:
         left, right = cast(left, DOUBLE), cast(right, DOUBLE)
         return _strict(call("/", (left, right), DOUBLE, _guarded("{0} / {1}"), fails=True))
-    (p1, s1), (p2, s2) = _digits(left), _digits(right)
-    scale = max(_MIN_DIVISION_SCALE, s1 + p2 + 1)
-    precision = p1 - s1 + s2 + scale
-    result = decimal_type(precision, scale)
-    # Spark rounds to 38 digits first; with so few digits, rounding twice gives the same result.
-    if precision + p2 > 38 or p1 + s1 > 38 or p2 + s2 > 38:
-        raise refused(f"{type_name(left.type)} / {type_name(right.type)}")
-    dividend = f"{unscaled('{0}', s1)} * CAST('{10 ** (scale - s1 + s2)}' AS HUGEINT)"
-    sql = half_up(dividend, unscaled("{1}", s2), scale, result)
-    return _strict(call("/", (left, right), result, _guarded(sql), fails=True))
-
-
-def half_up(dividend: str, divisor: str, scale: int, result: DataType) -> str:
-    """SQL of the quotient of two HUGEINTs, rounded half up, in units of the last of `scale` places."""
-    sign = f"CASE WHEN ({dividend} < 0) = ({divisor} < 0) THEN 1 ELSE -1 END"
-    quotient = f"{sign} * ((2 * abs({dividend}) + abs({divisor})) // (2 * abs({divisor})))"
-    unit = f"CAST('{_unit(scale)}' AS DECIMAL({max(scale, 1)},{scale}))"
-    return f"CAST(CAST({quotient} AS DECIMAL(38,0)) * {unit} AS {_sql(result)})"
-
-
-def unscaled(place: str, scale: int) -> str:
-    """SQL of a decimal as a HUGEINT, in units of its last place."""
-    return f"CAST({place} * CAST('{10**scale}' AS DECIMAL({scale + 1},0)) AS HUGEINT)"
+    form = divided(left, right)
+    return _strict(call("/", (left, right), form.type, _guarded(form.sql), fails=True))
 
 
 def divide_whole(left: Node, right: Node) -> Node:
-    """``div``: the whole part of the quotient of two integral numbers, a long."""
+    """``div``: the whole part of the quotient of two integral numbers or decimals, a long."""
     left, right = _beside_number(left, right), _beside_number(right, left)
     for node in (left, right):
-        if node.type not in INTEGRAL:
+        if node.type in (FLOAT, DOUBLE):
             raise refused(f"div of {type_name(node.type)}")
-    left, right = cast(left, LONG), cast(right, LONG)
-    return _strict(call("div", (left, right), LONG, _guarded("{0} // {1}"), fails=True))
+    sql = "{0} // {1}"
+    if left.type in INTEGRAL and right.type in INTEGRAL:
+        left, right = cast(left, LONG), cast(right, LONG)
+    else:
+        left, right = _as_decimal(left), _as_decimal(right)
+        sql = divided_whole(left, right)
+    return _strict(call("div", (left, right), LONG, _guarded(sql), fails=True))
 
 
 def remainder(left: Node, right: Node) -> Node:
     """``%``: the remainder, with the sign of the dividend."""
     left, right = _numbers(left, right)
     if decimal_of(left.type) is not None:
-        (p1, s1), (p2, s2) = _digits(left), _digits(right)
-        scale = max(s1, s2)
-        result = decimal_type(min(p1 - s1, p2 - s2) + scale, scale)
-        common = decimal_type(max(p1 - s1, p2 - s2) + scale, scale)
-        sql = f"CAST(CAST({{0}} AS {_sql(common)}) % CAST({{1}} AS {_sql(common)}) AS {_sql(result)})"
-        return _strict(call("%", (left, right), result, _guarded(sql, _REMAINDER_BY_ZERO), fails=True))
+        form = remaining(left, right)
+        sql = _guarded(form.sql, _REMAINDER_BY_ZERO)
+        return _strict(call("%", (left, right), form.type, sql, fails=True))
     # DuckDB reports an overflow for the least integer % -1.
     sql = "CASE WHEN {1} = -1 THEN {0} - {0} ELSE {0} % {1} END" if left.type in INTEGRAL else "{0} % {1}"
     return _strict(call("%", (left, right), left.type, _guarded(sql, _REMAINDER_BY_ZERO), fails=True))
@@ -367,19 +335,3 @@ def _guarded(sql: str, error: str = _DIVISION_BY_ZERO) -> str:
     """Evaluate the divisor first, and the dividend only if the divisor is not NULL, as Spark does."""
     zero = f"WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {error}"
     return f"CASE WHEN {{1}} IS NULL THEN NULL {zero} ELSE {sql} END"
-
-
-def _digits(node: Node) -> tuple[int, int]:
-    digits = decimal_of(node.type)
-    assert digits is not None
-    return digits
-
-
-def _unit(scale: int) -> str:
-    return "1" if scale == 0 else "0." + "0" * (scale - 1) + "1"
-
-
-def _sql(data_type: object) -> str:
-    digits = decimal_of(data_type)  # type: ignore[arg-type]
-    assert digits is not None
-    return f"DECIMAL({digits[0]},{digits[1]})"

@@ -4,10 +4,10 @@ import re
 
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number
+from deltaarrow.spark_sql.decimals import units
 from deltaarrow.spark_sql.forms import given, let, limited
 from deltaarrow.spark_sql.function import Function, as_text, literal_integer, literal_text
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, refused
-from deltaarrow.spark_sql.operators import unscaled
 from deltaarrow.spark_sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -118,9 +118,9 @@ def _format_number(number: Node, places: Node) -> Node:
         number, sql = cast(number, DOUBLE), _floating_number(wanted)
     else:
         digits = as_decimal(number.type)
-        if digits is None or sum(digits) > 38:
+        if digits is None:
             raise refused(f"format_number of {type_name(number.type)}")
-        sql = _decimal_number(digits[1], wanted)
+        sql = _decimal_number(*digits, wanted)
     return call(f"{UNSTORED}format_number", (number,), STRING, given(sql), fails=True)
 
 
@@ -138,19 +138,20 @@ def _floating_number(places: int) -> str:
     return f"CASE WHEN isnan({{0}}) THEN 'NaN' WHEN abs({{0}}) >= {_EXACT} THEN {large} ELSE {body} END"
 
 
-def _decimal_number(scale: int, places: int) -> str:
+def _decimal_number(precision: int, scale: int, places: int) -> str:
     """The number in units of its last place is divided."""
     rounded = "u"
     if places < scale:
         unit = f"CAST('{10 ** (scale - places)}' AS HUGEINT)"
-        is_up = f"2 * (u % {unit}) > {unit} OR (2 * (u % {unit}) = {unit} AND (u // {unit}) % 2 = 1)"
+        rest = f"u % {unit}"
+        is_up = f"{rest} > {unit} - {rest} OR ({rest} = {unit} - {rest} AND (u // {unit}) % 2 = 1)"
         rounded = f"u // {unit} + CASE WHEN {is_up} THEN 1 ELSE 0 END"
     kept = min(scale, places)
     one = f"CAST('{10**kept}' AS HUGEINT)"
     part = f"'{'0' * places}'"
     if kept:
         part = f"rpad(lpad(CAST(q % {one} AS VARCHAR), {kept}, '0'), {places}, '0')"
-    return let(_grouped(f"q // {one}", part, places), u=f"abs({unscaled('{0}', scale)})", q=rounded)
+    return let(_grouped(f"q // {one}", part, places), u=f"abs({units('{0}', precision, scale)})", q=rounded)
 
 
 def _masked(

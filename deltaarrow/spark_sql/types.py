@@ -16,6 +16,7 @@ __all__ = [
     "INTEGER",
     "INTEGRAL",
     "LONG",
+    "MAX_PRECISION",
     "SHORT",
     "STRING",
     "TIMESTAMP",
@@ -23,7 +24,9 @@ __all__ = [
     "TIMESTAMP_NTZ",
     "VARIANT",
     "VOID",
+    "adjusted_type",
     "as_decimal",
+    "bounded_type",
     "decimal_of",
     "decimal_type",
     "has_same_shape",
@@ -62,7 +65,8 @@ _SQL_TYPES = {
     VOID: "BOOLEAN",
 }
 _NATIVE_SQL_TYPES = _SQL_TYPES | {TIMESTAMP: "TIMESTAMPTZ"}
-_MAX_PRECISION = 38
+MAX_PRECISION = 38
+_MIN_ADJUSTED_SCALE = 6
 
 
 def type_name(data_type: DataType) -> str:
@@ -105,10 +109,28 @@ def decimal_of(data_type: DataType) -> tuple[int, int] | None:
 
 
 def decimal_type(precision: int, scale: int) -> PrimitiveType:
-    """A decimal type; refused beyond 38 digits, where Spark would drop digits of the result."""
-    if precision > _MAX_PRECISION:
-        raise refused(f"a decimal result of {precision} digits")
+    """A decimal type; refused beyond 38 digits."""
+    if precision > MAX_PRECISION:
+        raise refused(f"a decimal of {precision} digits")
     return PrimitiveType(f"decimal({precision},{scale})")
+
+
+def adjusted_type(precision: int, scale: int) -> PrimitiveType:
+    """The decimal type of a result that needs these digits.
+
+    Of more than 38 digits, the last ones behind the point are dropped, but not below a scale of 6.
+
+    >>> adjusted_type(40, 10), adjusted_type(60, 20)
+    (PrimitiveType("decimal(38,8)"), PrimitiveType("decimal(38,6)"))
+    """
+    if precision > MAX_PRECISION:
+        scale = max(MAX_PRECISION - (precision - scale), min(scale, _MIN_ADJUSTED_SCALE))
+    return decimal_type(min(precision, MAX_PRECISION), scale)
+
+
+def bounded_type(precision: int, scale: int) -> PrimitiveType:
+    """The decimal type of these digits, or of 38 if they are more."""
+    return decimal_type(min(precision, MAX_PRECISION), min(scale, MAX_PRECISION))
 
 
 def as_decimal(data_type: DataType) -> tuple[int, int] | None:
@@ -180,7 +202,9 @@ def wider_type(left: DataType, right: DataType, kind: str = "DATA_DIFF_TYPES") -
         one, two = as_decimal(left), as_decimal(right)
         assert one is not None and two is not None
         scale = max(one[1], two[1])
-        return decimal_type(max(one[0] - one[1], two[0] - two[1]) + scale, scale)
+        whole = max(one[0] - one[1], two[0] - two[1])
+        # Of more than 38 digits, those before the point are kept.
+        return bounded_type(whole + scale, min(scale, MAX_PRECISION - whole))
     elif {left, right} == {DATE, TIMESTAMP_NTZ}:
         return TIMESTAMP_NTZ
     elif left in (DATE, *TIMESTAMPS) and right in (DATE, *TIMESTAMPS):

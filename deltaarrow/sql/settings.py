@@ -203,6 +203,14 @@ ANSI = Setting[bool](
     "Whether a value that cannot be computed is an error: it is.",
 )
 
+PRECISION_LOSS = Setting[bool](
+    "spark.sql.decimalOperations.allowPrecisionLoss",
+    True,
+    "true",
+    _on,
+    "Whether a decimal result that needs more than 38 digits is rounded: it is.",
+)
+
 SETTINGS: dict[str, Setting[Any]] = {
     setting.name: setting
     for setting in (
@@ -216,6 +224,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         MAX_FILE_SIZE,
         OPTIMIZE_WRITE,
         OVERWRITE_MODE,
+        PRECISION_LOSS,
         REPLACEMENT_CHECK,
         RETENTION_CHECK,
         TIME_ZONE,

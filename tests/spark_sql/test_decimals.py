@@ -1,12 +1,19 @@
-"""Products of decimals are exact, however many digits they have."""
+"""Arithmetic and comparisons of decimals of any digits, beside a model in Python's integers."""
 
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from hypothesis import given, settings, strategies as st
 
+from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression
+from tests.support.decimal_model import BeyondError, common_type, rescaled, result
+from tests.support.examples import examples
+
+EXACT = Context(prec=100)
 
 ROW = pa.record_batch(
     {
@@ -36,3 +43,113 @@ def test_null_safe_equality_with_a_constant(value):
     rows = pa.record_batch({"at": pa.array([1577836800000000, None], pa.timestamp("us", "UTC"))})
     expression = parse_expression(f"at <=> {value}", Schema.from_arrow(rows.schema))
     assert evaluate(expression, rows).to_pylist() == [True, False]
+
+
+TYPES = st.integers(1, 38).flatmap(lambda precision: st.tuples(st.just(precision), st.integers(0, precision)))
+TRIES = {"+": "try_add", "-": "try_subtract", "*": "try_multiply", "/": "try_divide", "%": "try_mod"}
+
+
+def numbers(precision):
+    """Units of a decimal of these digits: any, few or all digits, and those that are near a half."""
+    most = 10**precision - 1
+    near = [most, most // 2, most // 2 + 1, 10 ** (precision // 2), 10 ** (precision - 1), 1, 0]
+    return st.integers(-most, most) | st.sampled_from([*near, *(-each for each in near)])
+
+
+@st.composite
+def operands(draw):
+    """Two types, and rows of the units of two values, of which either may be NULL."""
+    left, right = draw(TYPES), draw(TYPES)
+    rows = st.tuples(st.none() | numbers(left[0]), st.none() | numbers(right[0]))
+    return left, right, draw(st.lists(rows, min_size=1, max_size=12))
+
+
+def decimal_column(units, digits):
+    values = [None if each is None else Decimal(each).scaleb(-digits[1], EXACT) for each in units]
+    return pa.array(values, pa.decimal128(*digits))
+
+
+def batch_of(left, right, rows):
+    return pa.record_batch(
+        {"a": decimal_column([a for a, _ in rows], left), "b": decimal_column([b for _, b in rows], right)}
+    )
+
+
+def computed(text, rows):
+    return evaluate(parse_expression(text, Schema.from_arrow(rows.schema)), rows)
+
+
+def modelled(sign, a, left, b, right):
+    """The units of a result, None if it is NULL, or the error."""
+    try:
+        return None if a is None or b is None else result(sign, a, left, b, right)[1]
+    except BeyondError as error:
+        return error
+
+
+def units_of(value, scale):
+    return None if value is None else int(value.scaleb(scale, EXACT))
+
+
+@pytest.mark.parametrize("sign", TRIES)
+@given(operands())
+@settings(max_examples=examples(12), deadline=None)
+def test_arithmetic_is_exact_and_rounded_half_up(sign, drawn):
+    left, right, rows = drawn
+    batch = batch_of(*drawn)
+    expected = [modelled(sign, a, left, b, right) for a, b in rows]
+    found = computed(f"{TRIES[sign]}(a, b)", batch)
+    values = [units_of(each, found.type.scale) for each in found.to_pylist()]
+    assert values == [None if isinstance(each, BeyondError) else each for each in expected]
+    wanted = next((place for place, each in enumerate(expected) if isinstance(each, BeyondError)), None)
+    if wanted is not None:
+        with pytest.raises(ConstraintViolationError, match=r"NUMERIC_VALUE_OUT_OF_RANGE|_BY_ZERO"):
+            computed(f"a {sign} b", batch.slice(wanted, 1))
+
+
+@given(operands())
+@settings(max_examples=examples(12), deadline=None)
+def test_whole_quotients(drawn):
+    left, right, rows = drawn
+    batch = batch_of(*drawn)
+    for place, (a, b) in enumerate(rows):
+        expected = modelled("div", a, left, b, right)
+        if isinstance(expected, BeyondError):
+            with pytest.raises(ConstraintViolationError, match=r"OVERFLOW|_BY_ZERO"):
+                computed("a div b", batch.slice(place, 1))
+        else:
+            assert computed("a div b", batch.slice(place, 1)).to_pylist() == [expected]
+
+
+@given(operands())
+@settings(max_examples=examples(12), deadline=None)
+def test_comparisons_and_common_types_keep_the_digits_before_the_point(drawn):
+    left, right, rows = drawn
+    batch, common = batch_of(*drawn), common_type(left, right)
+    pairs = [(a, b) for a, b in rows if a is not None and b is not None]
+    moved = [(rescaled(a, left[1], common), rescaled(b, right[1], common)) for a, b in pairs]
+    given_rows = batch.filter(pc.and_(batch["a"].is_valid(), batch["b"].is_valid()))
+    assert computed("a < b", given_rows).to_pylist() == [a < b for a, b in moved]
+    assert computed("a <=> b", given_rows).to_pylist() == [a == b for a, b in moved]
+    chosen = computed("coalesce(b, a)", given_rows)
+    assert (chosen.type.precision, chosen.type.scale) == common
+    assert [units_of(each, common[1]) for each in chosen.to_pylist()] == [b for _, b in moved]
+
+
+def test_a_chain_of_operations_stays_short():
+    batch = batch_of((38, 10), (38, 18), [(123456789012345678901234567890, 3 * 10**18)])
+    for text in (
+        "a / b / b / b / b",
+        "a * b * b / b * b",
+        "a + b + b + b + b + b",
+        "a / (b / (b / (b / b)))",
+    ):
+        (value,) = computed(text, batch).to_pylist()
+        assert value is not None
+
+
+def test_a_literal_is_rounded_to_the_type_of_the_comparison():
+    schema = Schema.from_arrow(pa.schema({"a": pa.decimal128(38, 0)}))
+    rows = pa.record_batch({"a": decimal_column([1, 2], (38, 0))})
+    assert evaluate(parse_expression("a = 1.5", schema), rows).to_pylist() == [False, True]
+    assert evaluate(parse_expression("a > 1.5", schema), rows).to_pylist() == [False, False]

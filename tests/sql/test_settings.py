@@ -90,6 +90,7 @@ def test_values_have_their_types():
         ("spark.sql.sources.partitionOverwriteMode", "x"),
         ("spark.sql.session.timeZone", "Europe/Nowhere"),
         ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.decimalOperations.allowPrecisionLoss", "false"),
         ("spark.databricks.delta.write.txnVersion", "-1"),
         ("spark.databricks.delta.write.txnAppId", ""),
         ("spark.databricks.delta.optimize.maxFileSize", "0"),
