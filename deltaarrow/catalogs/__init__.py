@@ -21,6 +21,7 @@ from deltaarrow.runtime.lazy import lazy_attributes
 if TYPE_CHECKING:
     from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
     from deltaarrow.catalogs.file_catalog import FileCatalog
+    from deltaarrow.catalogs.file_namespace import FileNamespace, NewFolder
     from deltaarrow.catalogs.finding import (
         find_namespace,
         find_table_location,
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DeltaSharingCatalog",
     "FileCatalog",
+    "FileNamespace",
     "FolderNamespace",
     "GlueCatalog",
     "HiveCatalog",
     "Namespace",
     "NamespaceCatalog",
+    "NewFolder",
     "TableLocation",
     "UnityCatalog",
     "View",
@@ -65,6 +68,7 @@ __getattr__ = lazy_attributes(
     {
         "DeltaSharingCatalog": "deltaarrow.catalogs.delta_sharing",
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
+        **dict.fromkeys(("FileNamespace", "NewFolder"), "deltaarrow.catalogs.file_namespace"),
         "FolderNamespace": "deltaarrow.catalogs.folder",
         **dict.fromkeys(
             (

@@ -148,7 +148,7 @@ class _SharedSchema(WithoutViews):
         """Refuse with `UnsupportedFeatureError`."""
         _refuse(f"rename the table {name}")
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
         _refuse(f"drop the table {name}")
 
 

@@ -60,7 +60,7 @@ class FolderNamespace(WithoutViews):
                 " or use a catalog"
             )
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
         """Do nothing, as the subfolder is the table. `KeyError` if there is a table of that name still."""
         if self.find(name) is not None:
             raise KeyError(name)

@@ -151,7 +151,7 @@ class HiveDatabase(WithoutViews):
         """Register a table. `FileExistsError` if there is one of its name."""
         self._server.register(self._name, HiveEntry.of(name, location))
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
         """Forget a table, whose files stay. `KeyError` if there is none of that name."""
         self._server.forget(self._name, fold(name))
 

@@ -98,8 +98,11 @@ class Namespace(Protocol):
         this namespace cannot have.
         """
 
-    def remove(self, name: str) -> None:
-        """Forget a table, whose files stay. `KeyError` if there is none of that name."""
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
+        """Forget a table, whose files stay.
+
+        `KeyError` if there is none of that name, or if it is known that there is none at `location`.
+        """
 
     def view(self, name: str) -> View | None:
         """Return a view; None if there is none of that name."""

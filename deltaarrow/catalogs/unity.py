@@ -173,7 +173,7 @@ class _UnityNamespace(WithoutViews):
         except VersionExistsError as error:
             raise FileExistsError(str(error)) from error
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
         """Drop a table; the catalog deletes the files of a managed one, those of an external one stay."""
         if self.find(name) is None:
             raise KeyError(name)

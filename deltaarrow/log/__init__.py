@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         read_in_commit_timestamp as read_in_commit_timestamp,
     )
     from deltaarrow.log.listing import (
+        has_versions as has_versions,
         list_log as list_log,
         list_newer as list_newer,
         list_segment as list_segment,

@@ -5,15 +5,16 @@ wrong, the whole folder is listed. Chapter "Last Checkpoint File" of the protoco
 """
 
 import contextlib
+from collections.abc import Iterable
 
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
-from deltaarrow.log.names import LOG_FOLDER, LogFile, parse_log_file, version_prefix
+from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, parse_log_file, version_prefix
 from deltaarrow.log.segment import LogSegment, complete_checkpoints, extend_segment, select_segment
 from deltaarrow.storage import Store
 
-__all__ = ["list_log", "list_newer", "list_segment"]
+__all__ = ["has_versions", "list_log", "list_newer", "list_segment"]
 
 
 def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
@@ -21,6 +22,14 @@ def list_log(store: Store, start_version: int = 0) -> list[LogFile]:
     start = version_prefix(start_version) if start_version else ""
     entries = store.list_from(LOG_FOLDER, start)
     return [file for entry in entries if (file := parse_log_file(entry)) is not None]
+
+
+def has_versions(files: Iterable[LogFile]) -> bool:
+    """Whether files of a log are those of a table.
+
+    Version checksums alone are not: a writer may put one just after the table was dropped.
+    """
+    return any(file.kind is not LogFileKind.VERSION_CHECKSUM for file in files)
 
 
 def list_segment(store: Store, version: int | None = None) -> LogSegment:

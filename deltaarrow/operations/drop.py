@@ -12,20 +12,21 @@ Links are deleted, never followed. Files in other places, such as those of a sha
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 
 from deltaarrow.actions import CommitInfo, Protocol
 from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.features import ensure_writable
-from deltaarrow.log import LOG_FOLDER, LogFileKind, is_catalog_store, list_log
+from deltaarrow.log import LOG_FOLDER, LogFileKind, has_versions, is_catalog_store, list_log
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import Committed, FileSystemCommitter
 from deltaarrow.version import ENGINE_INFO
 
-__all__ = ["DropPlan", "drop_table", "plan_drop"]
+__all__ = ["DropPlan", "delete_abandoned", "delete_link", "delete_log", "drop_table", "plan_drop"]
 
 DROPPED_FEATURE = "deltaarrow.dropped"
 """The feature in the protocol of a table that is being dropped."""
@@ -128,6 +129,43 @@ def drop_table(
     for folder in plan.folders:
         store.delete_folder(folder)
     return plan
+
+
+def delete_abandoned(store: Store) -> None:
+    """Delete all files in the folder of a table that has lost its name, or never got it; of a link only that.
+
+    Raises the errors of `drop_table` for a folder with a log.
+    """
+    if delete_link(store):
+        return
+    if has_versions(list_log(store)):
+        drop_table(store)
+    _delete_files(store, "")
+
+
+def delete_link(store: Store) -> bool:
+    """Delete the link that stands in the place of a folder; return False if that is no link."""
+    if not store.is_local or not Path(store.uri).is_symlink():
+        return False
+    with store.reaching():
+        Path(store.uri).unlink()
+    return True
+
+
+def delete_log(store: Store) -> None:
+    """Delete what is in the log of a table that is dropped, and the folder of the table if it is empty."""
+    _delete_files(store, LOG_FOLDER)
+    store.delete_folder("")
+
+
+def _delete_files(store: Store, folder: str) -> None:
+    folders = []
+    for listing in store.walk(folder):
+        prefix = f"{listing.folder}/" if listing.folder else ""
+        folders.append(listing.folder)
+        store.delete_all([prefix + base for base in listing.files])
+    for folder in reversed(folders):
+        store.delete_folder(folder)
 
 
 def _barrier(store: Store) -> str | None:

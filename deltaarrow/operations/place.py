@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from deltaarrow.catalogs import Namespace, TableLocation
+from deltaarrow.catalogs import FolderNamespace, Namespace, NewFolder, TableLocation
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
-from deltaarrow.operations.drop import drop_table
+from deltaarrow.log import has_versions, list_log
+from deltaarrow.operations.drop import delete_abandoned, delete_link, delete_log, drop_table, plan_drop
 from deltaarrow.operations.planned_write import WriteResult
 from deltaarrow.operations.write import find_table
 from deltaarrow.storage import Store
@@ -38,10 +40,14 @@ class Place:
     def ensure_free(self) -> None:
         """Raise `VersionExistsError` if there is a table of this name."""
         if self.find() is not None:
-            raise VersionExistsError(
-                f"[TABLE_OR_VIEW_ALREADY_EXISTS] there is a table {self.shown}; choose another name, or use"
-                " IF NOT EXISTS or CREATE OR REPLACE"
-            )
+            raise self.taken()
+
+    def taken(self) -> VersionExistsError:
+        """Return the error for a table or view of this name that is there."""
+        return VersionExistsError(
+            f"[TABLE_OR_VIEW_ALREADY_EXISTS] there is a table or view {self.shown}; choose another name, or"
+            " use IF NOT EXISTS or CREATE OR REPLACE"
+        )
 
     def ensure_makeable(self, there: TableLocation | None, *, may_create: bool, may_replace: bool) -> None:
         """Raise as `make` does, given where the table is now."""
@@ -64,7 +70,8 @@ class Place:
     ) -> WriteResult | None:
         """Make a table and then give it the name; return None for one that is there and stays.
 
-        Of two that make one table at the same time, one fails. Nothing is left of one that fails.
+        Of two that make one table at the same time, one fails. Nothing is left of one that fails. What a
+        process has left that was killed goes when the next one makes a table of this name.
 
         Args:
             build: makes the table.
@@ -76,14 +83,90 @@ class Place:
         missing. If a catalog allocates the place of the table, files of one that fails may stay there.
         """
         there = self.find()
+        if there is not None and isinstance(self.namespace, FolderNamespace) and not _is_table(there.open()):
+            there = None  # a writer has left a checksum there, after the table was dropped
         if there is not None and if_not_exists:
             return None
         self.ensure_makeable(there, may_create=may_create, may_replace=may_replace)
+        claim = None if there is not None or self.namespace is None else self._claim()
+        if claim is not None:
+            return self._make_in(claim, build, if_not_exists=if_not_exists)
         location = there or self.new
         store = location.open()
         result = build(store, location)
         if there is None:
             self._register(store, location, is_new=result.version == 0)
+        return result
+
+    def drop(self, there: TableLocation) -> None:
+        """Forget the table of this name at a location, and delete its files if the catalog owns them.
+
+        If this is killed, the next drop goes on. Raises `KeyError` if another process has dropped the table,
+        and the errors of `drop_table`.
+        """
+        assert self.namespace is not None
+        store = there.open() if there.is_managed else None
+        is_link = store is not None and store.is_local and Path(store.uri).is_symlink()
+        has_table = store is not None and not is_link and _is_table(store)
+        if store is not None and hasattr(self.namespace, "dropped"):
+            if has_table:
+                plan_drop(store)  # raises what the drop would, before the name goes
+            self.namespace.remove(self.name, there)
+            delete_abandoned(store)
+            return
+        if store is not None and is_link:
+            delete_link(store)
+        elif store is not None and has_table:
+            drop_table(store)
+        elif store is not None and isinstance(self.namespace, FolderNamespace):
+            delete_log(store)
+        self.namespace.remove(self.name, there)
+
+    def finish_drop(self) -> bool:
+        """Go on with a drop of the last table of this name that was killed; return whether one was."""
+        left = getattr(self.namespace, "dropped", _nothing)(self.name)
+        store = None if left is None else left.open()
+        if store is None or next(store.list_recursive(), None) is None:
+            return False
+        delete_abandoned(store)
+        return True
+
+    def _claim(self) -> NewFolder | None:
+        """A folder that no other table has; None if the catalog gives none, or the statement names one."""
+        claim: Callable[[str], NewFolder] | None = getattr(self.namespace, "claim", None)
+        if not self.new.is_managed or claim is None:
+            return None
+        self.finish_drop()
+        try:
+            return claim(self.name)
+        except FileExistsError as error:
+            raise self._was_second() from error
+
+    def _make_in(
+        self,
+        claim: NewFolder,
+        build: Callable[[Store, TableLocation], WriteResult],
+        *,
+        if_not_exists: bool,
+    ) -> WriteResult | None:
+        """Make a table in a folder of its own, and give it the name."""
+        store = claim.location.open()
+        try:
+            result = build(store, claim.location)
+            claim.add()
+        except BaseException as error:
+            if self.find() != claim.location:  # else the name was put, and only the answer was lost
+                delete_abandoned(store)
+                claim.release()
+            if not isinstance(error, FileExistsError):
+                raise
+            if if_not_exists:
+                return None
+            raise self._was_second() from error
+        for left in claim.void():
+            delete_abandoned(left.location.open())
+            left.release()
+        claim.release()
         return result
 
     def _ensure_no_view(self) -> None:
@@ -98,10 +181,23 @@ class Place:
         try:
             self.namespace.add(self.name, location)
         except BaseException as error:
-            if is_new and location.opener is None:  # an allocated place is its catalog's
+            # An allocated place is its catalog's. If the name was put, only the answer was lost.
+            if is_new and location.opener is None and self.namespace.find(self.name) != location:
                 drop_table(store)
             if not isinstance(error, FileExistsError):
                 raise
-            raise VersionExistsError(
-                f"[TABLE_OR_VIEW_ALREADY_EXISTS] another process has just created {self.shown}"
-            ) from error
+            raise self._was_second() from error
+
+    def _was_second(self) -> VersionExistsError:
+        return VersionExistsError(
+            f"[TABLE_OR_VIEW_ALREADY_EXISTS] another process has just created {self.shown}"
+        )
+
+
+def _is_table(store: Store) -> bool:
+    """Whether there is a table, which may be half dropped."""
+    return has_versions(list_log(store))
+
+
+def _nothing(_: str) -> None:
+    return None

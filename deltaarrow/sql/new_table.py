@@ -13,7 +13,7 @@ from deltaarrow.storage import open_store
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
-__all__ = ["namespace_of", "place_for", "subject_of"]
+__all__ = ["namespace_of", "place_for", "subject_of", "unknown_schema"]
 
 _PLACES = "delta"
 
@@ -23,12 +23,17 @@ def namespace_of(session: "Session", schema: str) -> Namespace:
     catalog = session.connection.catalog
     found = catalog.namespace(schema)
     if found is None:
-        known = catalog.namespaces()
-        raise TableNotFoundError(
-            f"[SCHEMA_NOT_FOUND] there is no schema {schema}{did_you_mean(schema, known)}"
-            f" (schemas: {', '.join(known) or 'none'})"
-        )
+        raise unknown_schema(session, schema)
     return found
+
+
+def unknown_schema(session: "Session", schema: str) -> TableNotFoundError:
+    """Return the error for a namespace that there is not, with near names."""
+    known = session.connection.catalog.namespaces()
+    return TableNotFoundError(
+        f"[SCHEMA_NOT_FOUND] there is no schema {schema}{did_you_mean(schema, known)}"
+        f" (schemas: {', '.join(known) or 'none'})"
+    )
 
 
 def place_for(session: "Session", name: TableName, location: str | None = None) -> Place:

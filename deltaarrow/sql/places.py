@@ -25,6 +25,9 @@ _CLASSES = (
 _NAMED = re.compile(r" \(Spark: ([A-Z][A-Z_.]+)\)")
 """How the messages of operations name the class."""
 
+_NO_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
+"""What DuckDB says of a name that is none of ours."""
+
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
@@ -35,7 +38,13 @@ def query_error(statement: str, calls: PlacedCalls, error: Exception) -> DeltaEr
 
     `calls` are those in the statement; see `row_error`.
     """
-    found = row_error(error, "a row of the query cannot be computed", statement, calls=calls)
+    found: DeltaError | None
+    absent = _NO_TABLE.match(str(error))
+    if absent is not None:
+        # The compiler has found the table, and another process has dropped it since.
+        found = TableNotFoundError(f"[TABLE_OR_VIEW_NOT_FOUND] the table {absent[1]} has just been dropped")
+    else:
+        found = row_error(error, "a row of the query cannot be computed", statement, calls=calls)
     if found is not None:
         show_place(found, statement, "spark")
     return found

@@ -24,6 +24,7 @@ from deltaarrow.log import (
     LOG_FOLDER,
     LogFileKind,
     commit_name,
+    has_versions,
     is_catalog_store,
     is_managed_by_catalog,
     list_log,
@@ -216,11 +217,15 @@ class CommitLoop:
         log was cleaned up, or the table was recreated, since the table was read.
         """
         if known is None or self.snapshot is None:
-            if list_log(self.store):
+            files = list_log(self.store)
+            if has_versions(files):
                 raise VersionExistsError(
                     f"{self.store.uri} is a Delta table already; append to it, overwrite it or use another"
                     " path"
                 )
+            if files:
+                # Checksums of a table that was dropped: they would be taken for those of the new one.
+                self.store.delete_all([file.name for file in files])
             return None
         try:
             newest = known.update(self._winners.read)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from deltaarrow.actions import Action, CommitInfo, render_json_lines
-from deltaarrow.errors import CommitStateUnknownError, StorageError
+from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import CommitFailedError, CommitStateUnknownError, StorageError
 from deltaarrow.log import commit_name
 from deltaarrow.storage import Store
 
@@ -71,7 +72,12 @@ class FileSystemCommitter:
             # recreated.
             if isinstance(failure, FileExistsError):
                 return Conflict(version)
-            if self.store.is_local or isinstance(failure, PermissionError | FileNotFoundError):
+            if isinstance(failure, FileNotFoundError):
+                raise CommitFailedError(
+                    f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was"
+                    " committed"
+                ) from failure
+            if self.store.is_local or isinstance(failure, PermissionError):
                 raise failure from None
             why = f"{failure}; a request may still be running, so the version may yet be created"
         except Exception as error:

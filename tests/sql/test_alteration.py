@@ -145,17 +145,6 @@ def test_what_cannot_be_is_refused_by_name(con, tmp_path, text, message, dialect
     assert DeltaTable(tmp_path / "t").version() == 0
 
 
-def test_managed_tables_keep_their_names(tmp_path):
-    with deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
-        con.sql("CREATE TABLE t (a INT)")
-        with pytest.raises(DeltaError, match="cannot be renamed"):
-            con.sql("ALTER TABLE t RENAME TO u")
-        with pytest.raises(DeltaError, match="has none"):
-            con.sql(f"ALTER TABLE delta.`{tmp_path}/x` RENAME TO u")
-        with pytest.raises(DeltaError, match="TABLE_OR_VIEW_NOT_FOUND"):
-            con.sql("ALTER TABLE nothing RENAME TO u")
-
-
 def test_tables_of_duckdb_are_altered_by_duckdb(con):
     con.sql(
         "CREATE TABLE own (a INTEGER); ALTER TABLE own ADD COLUMN delta INTEGER; ALTER TABLE own RENAME TO o"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from deltaarrow.catalogs import FileCatalog, Namespace, TableLocation, View, fold
+from deltaarrow.catalogs import FileCatalog, FileNamespace, Namespace, NewFolder, TableLocation, View, fold
 from deltaarrow.sql.spark_grammar.rows import quoted
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class _SparkNamespace:
         self._spark, self._catalog, self._name = spark, files, name
 
     @property
-    def _files(self) -> Namespace:
+    def _files(self) -> FileNamespace:
         """The namespace of the file catalog, which is made if only Spark has one."""
         found = self._catalog.namespace(self._name)
         if found is None:
@@ -100,8 +100,17 @@ class _SparkNamespace:
     def add(self, name: str, location: TableLocation) -> None:
         self._files.add(name, location)
 
-    def remove(self, name: str) -> None:
-        self._files.remove(name)
+    def remove(self, name: str, location: TableLocation | None = None) -> None:
+        self._files.remove(name, location)
+
+    def claim(self, name: str) -> NewFolder:
+        return self._files.claim(name)
+
+    def dropped(self, name: str) -> TableLocation | None:
+        return self._files.dropped(name)
+
+    def move(self, name: str, to: "_SparkNamespace", new_name: str) -> None:
+        self._files.move(name, to._files, new_name)
 
     def view(self, name: str) -> View | None:
         known = self._catalog.namespace(self._name)

@@ -156,6 +156,16 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
             "RENAME TO gives a table of a catalog another name, and a table by its path has none",
             feature="RENAME TO",
         )
+    if (move := getattr(old.namespace, "move", None)) is not None:
+        try:
+            move(old.name, new.namespace, new.name)
+        except KeyError:
+            raise TableNotFoundError(
+                f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table"
+            ) from None
+        except FileExistsError:
+            raise new.taken() from None
+        return pa.table({})
     if there.is_managed:
         raise UnsupportedFeatureError(
             f"{statement.table.text} cannot be renamed: its files are in the folder of its name; make another"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.catalogs import TableLocation
+from deltaarrow.catalogs import FolderNamespace, TableLocation
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
@@ -33,30 +33,28 @@ _COPIED = "__deltaarrow_copied"
 def _copy_to(session: "Session", statement: CopyTo) -> pa.Table:
     location, namespace = _place(session, statement)
     rows = QueryRows(session, statement.query)
-    is_allocated = namespace is not None and location.opener is not None
+    is_named = namespace is not None and not isinstance(namespace, FolderNamespace)
     written = write_deltalake(
-        _target(session, statement, location, is_allocated=is_allocated),
+        _target(session, statement, location, is_named=is_named),
         rows.reader(),
         mode=statement.mode,
         partition_by=statement.partition_by,
         schema_mode=statement.schema_mode,
         storage_options=(
-            None if location.storage_options is None or is_allocated else dict(location.storage_options)
+            None if location.storage_options is None or is_named else dict(location.storage_options)
         ),
         commit_properties=session.settings.commit_properties(),
         post_commithook_properties=session.settings.hook_properties(),
-        catalog=session.connection.catalog.names if is_allocated else None,
+        catalog=session.connection.catalog.names if is_named else None,
     )
-    if namespace is not None and not is_allocated:
-        namespace.add(statement.table.parts[-1], location)
     return pa.table({"num_affected_rows": [written.num_rows], "num_inserted_rows": [written.num_rows]})
 
 
 def _target(
-    session: "Session", statement: CopyTo, location: "TableLocation", *, is_allocated: bool
+    session: "Session", statement: CopyTo, location: "TableLocation", *, is_named: bool
 ) -> str | DeltaTable:
-    """What is written to: a place, a table of a catalog, or the name of one that its catalog allocates."""
-    if is_allocated:
+    """What is written to: a place, a table of a catalog, or the name of a new one."""
+    if is_named:
         catalog, parts = session.connection.catalog, statement.table.parts
         return f"{quoted(str(catalog.schema_of(parts)))}.{quoted(parts[-1])}"
     return location.uri if location.opener is None else DeltaTable(location)

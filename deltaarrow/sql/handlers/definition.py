@@ -16,15 +16,7 @@ from deltaarrow.errors import (
     VersionExistsError,
 )
 from deltaarrow.features import new_table_configuration
-from deltaarrow.operations import (
-    Definition,
-    NewTable,
-    WriteResult,
-    cast_rows,
-    define_table,
-    drop_table,
-    like_table,
-)
+from deltaarrow.operations import Definition, NewTable, WriteResult, cast_rows, define_table, like_table
 from deltaarrow.schema import Field, Schema, resolve_partition_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
@@ -271,28 +263,28 @@ def _drop_table(session: "Session", statement: DropTable) -> pa.Table:
     place = place_for(session, statement.table)
     there = place.find()
     if there is None:
-        if statement.if_exists:
+        if place.finish_drop() or statement.if_exists:
             return _NOTHING
-        raise TableNotFoundError(
-            f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table; DROP TABLE IF"
-            " EXISTS passes over one that is not there"
-        )
+        raise _nothing_to_drop(statement)
     if place.namespace is None:
         raise UnsupportedFeatureError(
             f"{statement.table.text} is a table by its path, which has no name to drop; to delete its files,"
             " use DeltaTable.delete_table or deltaarrow drop",
             feature="DROP TABLE",
         )
-    if there.is_managed:
-        store = there.open()
-        if _has_log(store):
-            drop_table(store)
-    place.namespace.remove(place.name)
+    try:
+        place.drop(there)
+    except KeyError:
+        if not statement.if_exists:
+            raise _nothing_to_drop(statement) from None
     return _NOTHING
 
 
-def _has_log(store: Store) -> bool:
-    return any(True for _ in store.list_from("_delta_log"))
+def _nothing_to_drop(statement: DropTable) -> TableNotFoundError:
+    return TableNotFoundError(
+        f"[TABLE_OR_VIEW_NOT_FOUND] {statement.table.text} is not the name of a table; DROP TABLE IF"
+        " EXISTS passes over one that is not there"
+    )
 
 
 def _comment_on_table(session: "Session", statement: CommentOnTable) -> pa.Table:

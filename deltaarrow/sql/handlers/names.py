@@ -1,5 +1,6 @@
 """The handlers of statements about names and descriptions of tables and schemas, with Spark's results."""
 
+import contextlib
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from deltaarrow.sql.duckdb_grammar import names as duckdb
 from deltaarrow.sql.handlers.definition import KINDS as DEFINITIONS
 from deltaarrow.sql.inspections import detail_of, spark_uri
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.new_table import namespace_of
+from deltaarrow.sql.new_table import namespace_of, unknown_schema
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.names import (
     SCHEMAS,
@@ -147,14 +148,16 @@ def _create_schema(session: "Session", statement: CreateSchema) -> "pa.Table | s
     if session.dialect == "duckdb" and not _is_of_catalog(session, statement.schema):
         return statement.text
     schema = _schema(session, statement.schema)
-    if session.connection.catalog.namespace(schema) is not None:
-        if statement.if_not_exists:
-            return _NOTHING
-        raise UnsupportedFeatureError(
-            f"[SCHEMA_ALREADY_EXISTS] there is a schema {schema}; use CREATE SCHEMA IF NOT EXISTS",
-            feature="CREATE SCHEMA",
-        )
-    _names(session).create_namespace(schema)
+    try:
+        if session.connection.catalog.namespace(schema) is not None:
+            raise FileExistsError(schema)
+        _names(session).create_namespace(schema)
+    except FileExistsError:
+        if not statement.if_not_exists:
+            raise UnsupportedFeatureError(
+                f"[SCHEMA_ALREADY_EXISTS] there is a schema {schema}; use CREATE SCHEMA IF NOT EXISTS",
+                feature="CREATE SCHEMA",
+            ) from None
     return _NOTHING
 
 
@@ -176,20 +179,30 @@ def _drop_schema(session: "Session", statement: DropSchema) -> "pa.Table | str":
         names.drop_namespace(schema)  # refuses, before tables are dropped
     tables, views = namespace.tables(), namespace.views()
     if (tables or views) and not statement.cascades:
-        raise UnsupportedFeatureError(
-            f"[SCHEMA_NOT_EMPTY] the schema {schema} has tables: {', '.join([*tables, *views])}; drop them"
-            " first, or use CASCADE",
-            feature="DROP SCHEMA",
-        )
+        raise _not_empty(schema, [*tables, *views])
     for view in views:
-        namespace.remove_view(view)
+        with contextlib.suppress(KeyError):  # another process has dropped it
+            namespace.remove_view(view)
     drop = next(kind.handle for kind in DEFINITIONS if kind.statement is DropTable)
     for table in tables:
-        drop(session, DropTable(TableName((schema, table))))
-    names.drop_namespace(schema)
+        drop(session, DropTable(TableName((schema, table)), if_exists=True))
+    try:
+        names.drop_namespace(schema)
+    except KeyError:
+        raise unknown_schema(session, schema) from None  # another process has dropped it
+    except ValueError as error:  # another process has made a table meanwhile
+        raise _not_empty(schema, [*namespace.tables(), *namespace.views()]) from error
     if catalog.current == fold(schema):
         catalog.current = None
     return _NOTHING
+
+
+def _not_empty(schema: str, names: Sequence[str]) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"[SCHEMA_NOT_EMPTY] the schema {schema} has tables: {', '.join(names)}; drop them first, or use"
+        " CASCADE",
+        feature="DROP SCHEMA",
+    )
 
 
 def _show_schemas(session: "Session", statement: ShowSchemas) -> pa.Table:

@@ -1,5 +1,6 @@
 """The handlers of statements that create and drop views of a connection or of a catalog."""
 
+import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -165,9 +166,10 @@ def _is_stored(session: "Session") -> bool:
 def _drop_view(session: "Session", statement: DropView) -> "pa.Table | str":
     catalog, parts = session.connection.catalog, statement.view.parts
     namespace = _namespace(session, parts)
-    if namespace is not None and namespace.view(parts[-1]) is not None:
-        namespace.remove_view(parts[-1])
-        return _NOTHING
+    if namespace is not None:
+        with contextlib.suppress(KeyError):
+            namespace.remove_view(parts[-1])
+            return _NOTHING
     if namespace is None:
         if catalog.drop_view(parts[-1]):
             return _NOTHING

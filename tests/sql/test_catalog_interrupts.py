@@ -1,0 +1,287 @@
+"""Statements about names of a file catalog that stop anywhere: each name is as before or as after."""
+
+import contextlib
+import errno
+import json
+import multiprocessing
+import os
+import random
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import deltaarrow
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.catalogs import NewFolder
+from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError, VersionExistsError
+from tests.support.system_calls import Calls, Killed
+
+BEFORE = {"a": [(1,), (2,)], "w": [(1,), (2,)]}
+CREATED = BEFORE | {"b": [(7,)]}
+STATEMENTS = {
+    "create": ("CREATE TABLE b (n INT)", BEFORE | {"b": []}),
+    "ctas": ("CREATE TABLE b AS SELECT 7 AS n", CREATED),
+    "if-not-exists": ("CREATE TABLE IF NOT EXISTS b AS SELECT 7 AS n", CREATED),
+    "or-replace-new": ("CREATE OR REPLACE TABLE b AS SELECT 7 AS n", CREATED),
+    "or-replace": ("CREATE OR REPLACE TABLE a AS SELECT 7 AS n", {"a": [(7,)], "w": [(7,)]}),
+    "like": ("CREATE TABLE b LIKE a", BEFORE | {"b": []}),
+    "deep-clone": ("CREATE TABLE b DEEP CLONE a", BEFORE | {"b": BEFORE["a"]}),
+    "shallow-clone": ("CREATE TABLE b SHALLOW CLONE a", BEFORE | {"b": BEFORE["a"]}),
+    "rename": ("ALTER TABLE a RENAME TO b", {"b": BEFORE["a"], "w": "gone"}),
+    "drop": ("DROP TABLE a", {"w": "gone"}),
+    "drop-if-exists": ("DROP TABLE IF EXISTS a", {"w": "gone"}),
+    "create-view": ("CREATE VIEW default.v AS SELECT 7 AS n", BEFORE | {"v": [(7,)]}),
+    "replace-view": ("CREATE OR REPLACE VIEW default.w AS SELECT 7 AS n", BEFORE | {"w": [(7,)]}),
+    "drop-view": ("DROP VIEW default.w", {"a": BEFORE["a"]}),
+    "create-schema": ("CREATE SCHEMA s", BEFORE | {"s": "schema"}),
+    "drop-schema": ("DROP SCHEMA empty", BEFORE),
+    "cascade": ("DROP SCHEMA full CASCADE", BEFORE),
+}
+VIEWS = {name for name in STATEMENTS if "view" in name}
+
+
+def prepare(folder: Path, name: str) -> dict[str, object]:
+    """Make a catalog with a table and a view; return what it holds."""
+    before: dict[str, object] = dict(BEFORE)
+    with deltaarrow.connect(catalog=folder, dialect="spark") as con:
+        con.sql("CREATE TABLE a AS SELECT 1 AS n; INSERT INTO a VALUES (2)")
+        con.sql("CREATE VIEW default.w AS FROM a", dialect="duckdb")
+        if name == "drop-schema":
+            con.sql("CREATE SCHEMA empty")
+            before["empty"] = "schema"
+        if name == "cascade":
+            con.sql("CREATE SCHEMA full; CREATE TABLE full.x AS SELECT 1 AS n")
+            con.sql("CREATE VIEW full.y AS SELECT 1 AS n", dialect="duckdb")
+            before["full"] = "schema"
+    return before
+
+
+def run(folder: Path, name: str) -> None:
+    with deltaarrow.connect(catalog=folder, dialect="spark") as con:
+        con.sql(STATEMENTS[name][0], dialect="duckdb" if name in VIEWS else "spark")
+
+
+def content(folder: Path) -> dict[str, object]:
+    """What each name of the catalog means, as another process finds it."""
+    found: dict[str, object] = {}
+    with deltaarrow.connect(catalog=folder, dialect="spark") as con:
+        for schema in con.sql("SHOW SCHEMAS").column("namespace").to_pylist():
+            if schema != "default":
+                found[schema] = "schema"
+                continue
+            for each in con.sql("SHOW TABLES").column("tableName").to_pylist():
+                try:
+                    found[each] = sorted(con.sql(f"SELECT * FROM default.{each}").fetchall())
+                except DeltaError:
+                    assert each == "w"  # a view over a table that is dropped
+                    found[each] = "gone"
+    return found
+
+
+def repeat(folder: Path, name: str) -> None:
+    """Run a statement again, which may find that it was done."""
+    with contextlib.suppress(DeltaError):
+        run(folder, name)
+
+
+def left_over(folder: Path) -> set[str]:
+    """The folders with files of tables that no name leads to."""
+    with deltaarrow.connect(catalog=folder, dialect="spark") as con:
+        names = con.catalog.namespace("default").tables()
+        known = {con.catalog.namespace("default").find(each).uri for each in names}
+    tables = {str(each.parent) for each in folder.rglob("*.parquet")}
+    tables |= {str(each.parent) for each in folder.rglob("_delta_log")}
+    return tables - known
+
+
+def check(folder: Path, name: str, before: dict[str, object]) -> bool:
+    """Check a catalog after a statement was stopped; return whether the statement took place."""
+    after, found = STATEMENTS[name][1], content(folder)
+    if name == "cascade" and "full" in found:
+        before = before | {"full": "schema"}
+    assert found in (before, after)
+    repeat(folder, name)
+    assert content(folder) == after
+    if name != "cascade":
+        assert left_over(folder) == set()
+    return found == after
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_statement_that_is_killed_before_any_call_is_done_or_not(tmp_path, monkeypatch, request, name):
+    step = 1 if request.config.getoption("-m") == "slow" else 12
+    nth, done = random.Random(name).randrange(step), []
+    while True:
+        folder = tmp_path / str(nth)
+        before = prepare(folder, name)
+        with monkeypatch.context() as patch:
+            calls = Calls(patch, nth, Killed(), is_last=True)
+            with contextlib.suppress(Killed):
+                run(folder, name)
+            if calls.left >= 0:
+                break
+        done.append(check(folder, name, before))
+        nth += step
+    assert done == sorted(done)
+
+
+@pytest.mark.parametrize("name", ["ctas", "rename", "drop", "replace-view", "drop-schema"])
+def test_statement_whose_call_fails_is_done_or_not(tmp_path, monkeypatch, request, name):
+    """After the failure the process goes on, and cleans up."""
+    step = 1 if request.config.getoption("-m") == "slow" else 12
+    nth = random.Random(name).randrange(step)
+    while True:
+        folder = tmp_path / str(nth)
+        before = prepare(folder, name)
+        with monkeypatch.context() as patch:
+            calls = Calls(patch, nth, OSError(errno.EIO, os.strerror(errno.EIO)), is_last=False)
+            with contextlib.suppress(DeltaError, OSError):
+                run(folder, name)
+            if calls.left >= 0:
+                break
+        check(folder, name, before)
+        nth += step
+
+
+def test_folder_that_was_claimed_stays_with_its_table_under_another_name(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch, deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
+        patch.setattr(NewFolder, "release", lambda self: None)  # killed after the name is put
+        con.sql("CREATE TABLE a AS SELECT 1 AS n")
+    with deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
+        con.sql("ALTER TABLE a RENAME TO b; CREATE TABLE a AS SELECT 2 AS n; DROP TABLE a")
+        con.sql("CREATE TABLE a AS SELECT 3 AS n")
+        assert con.sql("SELECT * FROM a, b").fetchall() == [(3, 1)]
+
+
+def work(folder: str, seed: int, seconds: float, results) -> None:
+    """Run random statements about two names, and report the errors that are none of ours."""
+    chosen, unknown = random.Random(seed), set()
+    texts = (
+        "CREATE TABLE IF NOT EXISTS {} AS SELECT 1 AS n",
+        "CREATE OR REPLACE TABLE {} AS SELECT 1 AS n",
+        "INSERT INTO {} VALUES (2)",
+        "DROP TABLE {}",
+        "DROP TABLE IF EXISTS {}",
+        "ALTER TABLE {} RENAME TO {}",
+        "SELECT * FROM {}",
+        "SHOW TABLES",
+    )
+    end = time.monotonic() + seconds
+    with deltaarrow.connect(catalog=folder, dialect="spark") as con:
+        while time.monotonic() < end:
+            text = chosen.choice(texts).format(*chosen.sample(["a", "b"], 2))
+            try:
+                found = con.sql(text)
+                if text.startswith("SELECT"):
+                    found.fetchall()
+            except DeltaError:
+                continue
+            except Exception as error:
+                unknown.add(f"{text}: {type(error).__name__}: {error}")
+    results.put(unknown)
+
+
+def test_names_stay_usable_where_processes_change_them_at_once(tmp_path, request):
+    seconds = 30.0 if request.config.getoption("-m") == "slow" else 3.0
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    workers = [
+        context.Process(target=work, args=(str(tmp_path), seed, seconds, results)) for seed in range(3)
+    ]
+    for worker in workers:
+        worker.start()
+    unknown = [results.get(timeout=seconds + 120) for _ in workers]
+    for worker in workers:
+        worker.join()
+    assert unknown == [set()] * 3
+    with deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
+        for name in con.sql("SHOW TABLES").column("tableName").to_pylist():
+            assert {row[0] for row in con.sql(f"SELECT n FROM {name}").fetchall()} <= {1, 2}
+        for name in ("a", "b"):
+            con.sql(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} AS SELECT 3 AS n")
+            assert con.sql(f"SELECT n FROM {name}").fetchall() == [(3,)]
+        con.sql("DROP TABLE a; DROP TABLE b; DROP TABLE IF EXISTS a; DROP TABLE IF EXISTS b")
+        assert con.sql("SHOW TABLES").num_rows == 0
+
+
+def test_drop_of_a_link_leaves_what_is_behind_it(tmp_path):
+    write_deltalake(tmp_path / "real", pa.table({"n": [1]}))
+    with deltaarrow.connect(catalog=tmp_path / "names", dialect="spark") as con:
+        con.sql("CREATE TABLE a AS SELECT 1 AS n")
+        own = tmp_path / "names" / "default" / "a"
+        own.rename(tmp_path / "kept")
+        own.symlink_to(tmp_path / "real")
+        con.attach(tmp_path / "lake", "lake")
+        (tmp_path / "lake").mkdir()
+        (tmp_path / "lake" / "b").symlink_to(tmp_path / "real")
+        con.sql("DROP TABLE a; DROP TABLE lake.b")
+        assert con.sql("SHOW TABLES").num_rows == con.sql("SHOW TABLES IN lake").num_rows == 0
+    assert not os.path.lexists(own)
+    assert not os.path.lexists(tmp_path / "lake" / "b")
+    assert DeltaTable(tmp_path / "real").count() == 1
+
+
+@pytest.mark.parametrize("dialect", ["spark", "duckdb"])
+def test_checksum_alone_is_no_table(tmp_path, dialect):
+    """A writer has put it after the table was dropped."""
+    with deltaarrow.connect(dialect=dialect) as con:
+        con.attach(tmp_path, "lake")
+        con.sql("CREATE TABLE lake.a (n INT)")
+        late = tmp_path / "a" / "_delta_log" / f"{1:020d}.crc"
+        write_deltalake(tmp_path / "a", pa.table({"n": pa.array([1], pa.int32())}), mode="append")
+        content = late.read_bytes()
+        for text in ("CREATE TABLE lake.a (s STRING)", "DROP TABLE IF EXISTS lake.a"):
+            con.sql("DROP TABLE lake.a")
+            late.parent.mkdir(parents=True)
+            late.write_bytes(content)
+            con.sql(text)
+            con.sql("CREATE TABLE IF NOT EXISTS lake.a (s STRING)")
+            assert not late.exists()
+        con.sql("INSERT INTO lake.a VALUES ('x')")
+        assert con.sql("SELECT s FROM lake.a").fetchall() == [("x",)]
+
+
+def test_catalog_of_an_older_release_is_read_and_changed(tmp_path):
+    write_deltalake(tmp_path / "t", pa.table({"n": [1]}))
+    (tmp_path / "names" / "shop").mkdir(parents=True)
+    (tmp_path / "names" / "shop.namespace.json").write_text("{}")
+    (tmp_path / "names" / "shop" / "a.json").write_text(
+        json.dumps({"location": str(tmp_path / "t"), "managed": False})
+    )
+    with deltaarrow.connect(catalog=tmp_path / "names", dialect="spark") as con:
+        assert con.sql("SELECT n FROM shop.a").fetchall() == [(1,)]
+        con.sql("ALTER TABLE shop.a RENAME TO shop.b; CREATE TABLE shop.a AS SELECT 2 AS n")
+        assert con.sql("SELECT a.n, b.n FROM shop.a, shop.b").fetchall() == [(2, 1)]
+        con.sql("DROP SCHEMA shop CASCADE; CREATE SCHEMA shop")
+        assert con.sql("SHOW TABLES IN shop").num_rows == 0
+    assert DeltaTable(tmp_path / "t").count() == 1
+
+
+def test_managed_table_is_renamed_and_its_old_name_is_free(tmp_path):
+    with deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
+        con.sql("CREATE TABLE a AS SELECT 1 AS n; CREATE SCHEMA s; CREATE TABLE taken (n INT)")
+        con.sql("CREATE VIEW default.v AS SELECT 1 AS n", dialect="duckdb")
+        for name in ("taken", "v", "a"):
+            with pytest.raises(VersionExistsError, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+                con.sql(f"ALTER TABLE a RENAME TO {name}")
+        with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
+            con.sql("ALTER TABLE nothing RENAME TO b")
+        with pytest.raises(UnsupportedFeatureError, match="a table by its path has none"):
+            con.sql(f"ALTER TABLE delta.`{tmp_path}/x` RENAME TO u")
+        con.sql("ALTER TABLE a RENAME TO b; INSERT INTO b VALUES (2); CREATE TABLE a AS SELECT 3 AS n")
+        con.sql("ALTER TABLE b RENAME TO s.c; DROP TABLE a")
+        assert sorted(con.sql("SELECT n FROM s.c").fetchall()) == [(1,), (2,)]
+        con.sql("DROP TABLE s.c")
+    assert left_over(tmp_path) == set()
+
+
+def test_deep_json_in_a_file_of_a_catalog_is_refused(tmp_path):
+    with deltaarrow.connect(catalog=tmp_path, dialect="spark") as con:
+        con.sql("CREATE TABLE a (n INT)")
+        (tmp_path / "default" / "a.json").write_text("[" * 100_000)
+        (tmp_path / "default" / "v.view.json").write_text('{"a":' * 100_000)
+        for name in ("a", "v"):
+            with pytest.raises(DeltaError, match="damaged"):
+                con.sql(f"SELECT * FROM {name}")
