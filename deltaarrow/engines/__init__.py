@@ -25,7 +25,11 @@ if TYPE_CHECKING:
         Within as Within,
         open_batches as open_batches,
     )
-    from deltaarrow.engines.scanner import DeltaScanner as DeltaScanner, scan_rows as scan_rows
+    from deltaarrow.engines.scanner import (
+        DeltaScanner as DeltaScanner,
+        asked_columns as asked_columns,
+        scan_rows as scan_rows,
+    )
     from deltaarrow.engines.typed_dataset import TypedDataset as TypedDataset, chosen_types as chosen_types
     from deltaarrow.engines.unknown_names import unknown_table as unknown_table
 

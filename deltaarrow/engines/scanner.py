@@ -26,6 +26,7 @@ from deltaarrow.scan import (
     undecided_conditions,
 )
 from deltaarrow.scan.batches import DEFAULT_BATCH_SIZE
+from deltaarrow.schema import StructType
 from deltaarrow.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -33,14 +34,38 @@ if TYPE_CHECKING:
 
     from deltaarrow.scan import ChangePlan, ChangeReader, ScanPlan
 
-__all__ = ["Columns", "DeltaScanner", "needed_columns", "planned_scan", "reader_options", "scan_rows"]
+__all__ = [
+    "Columns",
+    "DeltaScanner",
+    "asked_columns",
+    "needed_columns",
+    "planned_scan",
+    "reader_options",
+    "scan_rows",
+]
 
 Columns: TypeAlias = "Sequence[str] | Mapping[str, pc.Expression] | None"
 """Names, or names with the expressions that compute them; None for all columns."""
 
 
+def asked_columns(schema: StructType, names: Sequence[str] | None) -> Columns:
+    """Return the columns that names in any case mean, under the names that are asked for, as in Spark.
+
+    Names of no column stay as they are; the plan of the scan refuses them.
+    """
+    if names is None:
+        return None
+    fields = [schema.find(name) if isinstance(name, str) else None for name in names]
+    found = [name if field is None else field.name for name, field in zip(names, fields, strict=True)]
+    if found == list(names) or len(set(names)) < len(found):
+        return found
+    import pyarrow.compute as pc
+
+    return {name: pc.field(own) for name, own in zip(names, found, strict=True)}
+
+
 def scan_rows(
-    snapshot: Snapshot, conditions: Sequence[RowCondition] = (), columns: Sequence[str] | None = None
+    snapshot: Snapshot, conditions: Sequence[RowCondition] = (), columns: Columns = None
 ) -> "DeltaScanner":
     """Return a scan of columns of the rows that meet the conditions, without a dataset."""
 

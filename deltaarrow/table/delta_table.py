@@ -599,7 +599,7 @@ class DeltaTable(TellingTableNames):
         Args:
             partitions: deprecated, as in ``deltalake``: tuples on partition columns that rows must match;
                 use `filters`.
-            columns: the names of the columns, in the order of the result; all columns if None.
+            columns: the names of the columns, in any case and in the order of the result; all if None.
             filesystem: reads the data files and deletion vectors, instead of the store of the table. Its
                 root is the folder of the table.
             filters: the condition that rows must match, in one of three notations: SQL text with Spark's
@@ -636,7 +636,8 @@ class DeltaTable(TellingTableNames):
             shown = f": write columns=[{given!r}]" if isinstance(given, str) else ""
             raise TypeError(f"columns is a list of names, not {type(given).__qualname__}{shown}")
         conditions = table_conditions(self._snapshot, partitions, filters, dialect or self._dialect)
-        return engines.scan_rows(self._read_by(filesystem), conditions, columns).to_table()
+        asked = engines.asked_columns(self._snapshot.schema, columns)
+        return engines.scan_rows(self._read_by(filesystem), conditions, asked).to_table()
 
     def _read_by(self, filesystem: "pyarrow.fs.FileSystem | fsspec.AbstractFileSystem | None") -> Snapshot:
         if filesystem is None:
@@ -649,7 +650,7 @@ class DeltaTable(TellingTableNames):
         """Return the rows that match as a stream, of which only one batch is in memory at a time.
 
         Args:
-            columns: the names of the columns, in the order of the result; all columns if None.
+            columns: the names of the columns, in any case and in the order of the result; all if None.
             predicate: SQL text in the dialect of the table, or tuples, as for `to_pyarrow_table`.
 
         Raises:
@@ -664,9 +665,8 @@ class DeltaTable(TellingTableNames):
         [{'name': 'b'}]
         """
         conditions = table_conditions(self._snapshot, None, predicate, self._dialect)
-        for name in columns or ():
-            self._snapshot.schema.field(name)
-        return engines.DeltaDataset(self._snapshot, conditions).scanner(columns).to_reader()
+        asked = engines.asked_columns(self._snapshot.schema, columns)
+        return engines.DeltaDataset(self._snapshot, conditions).scanner(asked).to_reader()
 
     def to_pandas(
         self,
@@ -727,7 +727,8 @@ class DeltaTable(TellingTableNames):
         0
         """
         conditions = table_conditions(self._snapshot, partitions, filters, self._dialect)
-        return engines.DeltaDataset(self._snapshot, conditions).explain(columns)
+        asked = engines.asked_columns(self._snapshot.schema, columns)
+        return engines.DeltaDataset(self._snapshot, conditions).explain(asked)
 
     def load_cdf(
         self,
@@ -752,7 +753,7 @@ class DeltaTable(TellingTableNames):
             starting_timestamp: versions committed earlier are excluded. Times are written as for
                 `load_as_version`.
             ending_timestamp: versions committed later are excluded.
-            columns: the names of the columns, in the order of the result; all columns if None.
+            columns: the names of the columns, in any case and in the order of the result; all if None.
             predicate: the condition that rows must match, as SQL text or tuples (see `to_pyarrow_table`). It
                 may use the three additional columns.
             allow_out_of_range: whether a range that starts after the newest version, or ends before its
@@ -780,7 +781,8 @@ class DeltaTable(TellingTableNames):
         )
         schema = feed.logical_schema
         condition = None if predicate is None else row_condition(predicate, schema, dialect=self._dialect)
-        reader: pa.RecordBatchReader = feed.scanner(columns, condition).to_reader()
+        asked = engines.asked_columns(schema, columns)
+        reader: pa.RecordBatchReader = feed.scanner(asked, condition).to_reader()
         return reader
 
     def change_data_feed(

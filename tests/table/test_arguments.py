@@ -11,7 +11,8 @@ import pytest
 
 import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.errors import InvalidPredicateError, StorageError
+from deltaarrow.errors import InvalidPredicateError, SchemaMismatchError, StorageError
+from tests.support.tables import TableBuilder
 
 ROWS = pa.table({"id": [1, 2, 3, 4, None], "p": ["a", "a", "b", "b", "b"]})
 
@@ -130,3 +131,32 @@ def test_a_location_that_lost_a_slash_is_refused_and_no_folder_is_made(tmp_path,
     with pytest.raises(StorageError, match="write 's3://bucket/t' as a string"):
         use(DeltaTable("t"))
     assert os.listdir(tmp_path) == ["t"]
+
+
+@pytest.mark.parametrize("asked", [["ID"], ["name", "ID"], ["iD", "id"]])
+def test_columns_are_named_in_any_case(tmp_path: Path, asked: list[str]) -> None:
+    """The result has the names that are asked for, as in Spark."""
+    write_deltalake(
+        tmp_path,
+        pa.table({"id": [1, 2], "Name": ["a", "b"]}),
+        configuration={"delta.enableChangeDataFeed": "true"},
+    )
+    table = DeltaTable(tmp_path)
+    row = {"id": 2, "name": "b"}
+    expected = [{name: row[name.lower()] for name in asked}]
+    assert table.to_pyarrow_table(columns=asked, filters="id > 1").to_pylist() == expected
+    assert table.to_pandas(columns=asked, filters="ID > 1").to_dict("records") == expected
+    assert table.scan(asked, "id > 1").read_all().to_pylist() == expected
+    assert table.load_cdf(0, columns=asked, predicate="id > 1").read_all().to_pylist() == expected
+    own = {"id": "id", "name": "Name"}
+    assert set(table.explain(columns=asked).columns) == {own[name.lower()] for name in asked}
+
+
+def test_a_name_that_two_columns_have_in_other_cases_is_none(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1], "ID": [2]})
+    builder = TableBuilder(tmp_path)
+    builder.protocol().metadata(rows.schema)
+    builder.commit([builder.add_file(rows)])
+    assert DeltaTable(tmp_path).to_pyarrow_table(columns=["ID"]).to_pylist() == [{"ID": 2}]
+    with pytest.raises(SchemaMismatchError, match="no column `iD`"):
+        DeltaTable(tmp_path).to_pyarrow_table(columns=["iD"])
