@@ -7,8 +7,8 @@ row groups can prove that neither occurs:
 =======================  ===========================================================================
 no variant is null       the smallest `value` does not start with the byte 0, which encodes null, and
                          `value` or a column of `typed_value` is present wherever `metadata` is
-no value is there twice  of each `value` and its sibling `typed_value`, one has only NULLs; except for
-                         objects, whose `value` holds other fields, as readers may assume
+no value is there twice  of each `value` and its sibling `typed_value`, one has only NULLs; beside an
+                         object it is `value`, which might hold a field that the object has too
 =======================  ===========================================================================
 
 Nulls inside an array or object need no proof: DuckDB preserves them.
@@ -39,7 +39,10 @@ class Leaf(NamedTuple):
 
 
 def is_well_shredded(stored: pa.StructType) -> bool:
-    """Whether DuckDB can read this shredding; it needs `value`, and no types outside the encoding."""
+    """Whether DuckDB can read this shredding; it needs `value`, and no types outside the encoding.
+
+    DuckDB 2.0 ends with an internal error where an element or a field has a `typed_value` without a `value`.
+    """
     names = [field.name for field in stored]
     if sorted(names[:2]) != ["metadata", "value"] or names[2:] not in ([], ["typed_value"]):
         return False
@@ -48,11 +51,19 @@ def is_well_shredded(stored: pa.StructType) -> bool:
 
 def _is_typed_value(data_type: pa.DataType) -> bool:
     if pa.types.is_list(data_type):
-        return _is_typed_value(data_type.value_type)
+        return _is_part(data_type.value_type)
     if pa.types.is_struct(data_type):
-        return all(_is_typed_value(field.type) for field in data_type)
+        return all(_is_part(field.type) for field in data_type)
     # The variant encoding has neither unsigned numbers nor maps.
     return not pa.types.is_unsigned_integer(data_type) and not pa.types.is_map(data_type)
+
+
+def _is_part(group: pa.DataType) -> bool:
+    """Whether the group of an element or a field has a `value`, and perhaps a `typed_value`."""
+    names = sorted(field.name for field in group) if pa.types.is_struct(group) else []
+    if names == ["typed_value", "value"]:
+        return _is_typed_value(group.field("typed_value").type)
+    return names == ["value"]
 
 
 def tells_null_apart(stored: pa.StructType, leaves: Sequence[Leaf]) -> bool:
@@ -97,15 +108,8 @@ def _is_there_once(group: pa.StructType, leaves: Sequence[Leaf]) -> bool:
     alone = all(leaf.is_empty for leaf in parts.get("value", ()))
     data_type, typed = group.field("typed_value").type, parts["typed_value"]
     if pa.types.is_list(data_type):
-        return alone and _is_pair(data_type.value_type) and _is_there_once(data_type.value_type, typed)
+        return alone and _is_there_once(data_type.value_type, typed)
     if pa.types.is_struct(data_type):
         fields = _parts(data_type, typed)
-        return all(
-            _is_pair(field.type) and _is_there_once(field.type, fields[field.name]) for field in data_type
-        )
+        return alone and all(_is_there_once(field.type, fields[field.name]) for field in data_type)
     return alone or typed[0].is_empty
-
-
-def _is_pair(group: pa.DataType) -> bool:
-    names = [field.name for field in group] if pa.types.is_struct(group) else []
-    return names in (["value"], ["typed_value"], ["value", "typed_value"], ["typed_value", "value"])

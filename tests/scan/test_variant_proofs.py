@@ -19,7 +19,8 @@ def variant(typed=None):
 
 
 NUMBER, LIST = variant(pa.int64()), variant(pa.list_(group(pa.int64())))
-OBJECT = variant(pa.struct([("a", group(pa.int64())), ("b", pa.struct([("typed_value", pa.string())]))]))
+OBJECT = variant(pa.struct([("a", group(pa.int64())), ("b", group(pa.string()))]))
+ALONE = pa.struct([("typed_value", pa.string())])
 
 
 @pytest.mark.parametrize(
@@ -32,10 +33,8 @@ OBJECT = variant(pa.struct([("a", group(pa.int64())), ("b", pa.struct([("typed_v
         (NUMBER, [FULL, FULL, EMPTY]),
         (NUMBER, [HALF, EMPTY, HALF]),
         (LIST, [FULL, EMPTY, EMPTY, Leaf(30, 0, True)]),
-        (OBJECT, [FULL, EMPTY, EMPTY, FULL, HALF]),
-        (OBJECT, [FULL, EMPTY, NULL_BYTES, EMPTY, EMPTY]),
-        (OBJECT, [FULL, HALF, EMPTY, FULL, HALF]),
-        (OBJECT, [FULL, FULL, EMPTY, HALF, HALF]),
+        (OBJECT, [FULL, EMPTY, EMPTY, FULL, EMPTY, HALF]),
+        (OBJECT, [FULL, EMPTY, NULL_BYTES, EMPTY, EMPTY, EMPTY]),
     ],
 )
 def test_proven(stored, leaves):
@@ -56,12 +55,10 @@ def test_proven(stored, leaves):
         (NUMBER, [FULL, NULL_BYTES, EMPTY]),
         (LIST, [FULL, EMPTY, EMPTY, Leaf(30, 1, True)]),
         (LIST, [FULL, EMPTY, HALF, HALF]),
-        (OBJECT, [FULL, EMPTY, EMPTY, HALF, HALF]),
-        (OBJECT, [FULL, NULL_BYTES, EMPTY, FULL, HALF]),
-        (OBJECT, [FULL, HALF, EMPTY, HALF, HALF]),
-        (OBJECT, [FULL, EMPTY, FULL, FULL, FULL]),
-        (variant(pa.list_(pa.int64())), [FULL, EMPTY, FULL]),
-        (variant(pa.struct([("a", pa.int64())])), [FULL, EMPTY, FULL]),
+        (OBJECT, [FULL, EMPTY, EMPTY, HALF, EMPTY, HALF]),
+        (OBJECT, [FULL, NULL_BYTES, EMPTY, FULL, EMPTY, HALF]),
+        (OBJECT, [FULL, HALF, EMPTY, FULL, EMPTY, HALF]),
+        (OBJECT, [FULL, EMPTY, FULL, FULL, EMPTY, FULL]),
     ],
 )
 def test_not_proven(stored, leaves):
@@ -77,6 +74,11 @@ def test_not_proven(stored, leaves):
         (pa.struct([("metadata", BYTES), ("typed_value", pa.int64())]), False),
         (pa.struct([("metadata", BYTES), ("value", BYTES), ("other", BYTES)]), False),
         (variant(pa.uint8()), False),
+        (variant(pa.list_(pa.int64())), False),
+        (variant(pa.struct([("a", pa.int64())])), False),
+        (variant(pa.list_(ALONE)), False),
+        (variant(pa.struct([("b", ALONE)])), False),
+        (variant(pa.struct([("a", group(pa.list_(ALONE)))])), False),
         (variant(pa.list_(group(pa.uint8()))), False),
         (variant(pa.map_(pa.string(), pa.int64())), False),
     ],

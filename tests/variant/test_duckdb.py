@@ -3,6 +3,7 @@
 import json
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -11,7 +12,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.variant import parse
 from tests.support.duckdb_session import duckdb_session
 from tests.support.examples import examples
-from tests.support.rows import read_duckdb
+from tests.support.rows import READERS, read_duckdb
 from tests.support.tables import TableBuilder
 from tests.support.variants import Shape, shredded
 
@@ -87,7 +88,7 @@ def test_a_variant_that_is_null_is_not_null(tmp_path, shredding):
         ("BIGINT", [2**50, NOTHING, 2**40]),
         ("VARCHAR", ["a", NOTHING, ""]),
         ("STRUCT(a BIGINT, b VARCHAR[])", [{"a": 1, "b": ["x"]}, NOTHING, {"a": 2, "b": []}]),
-        ("STRUCT(a VARCHAR)", [{"a": "x", "z": None, "0": [1]}, {"a": "y"}, NOTHING]),
+        ("STRUCT(a VARCHAR)", [{"a": "x"}, {"a": "y"}, NOTHING]),
         ("VARCHAR[]", [["a"], ["b", "c"], NOTHING]),
     ],
 )
@@ -97,6 +98,78 @@ def test_files_that_prove_to_have_none_are_read_by_duckdb_itself(tmp_path, shred
     with duckdb_session() as connection:
         da.register(connection, "t", tmp_path, native=True)
         assert values_of(connection.sql("FROM t").to_arrow_table()) == values
+
+
+def annotate(path, name, members):
+    """Mark a group of the schema of a Parquet file as VARIANT, which pyarrow cannot write."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[-8:-4], "little")
+    body, footer = data[: -8 - size], data[-8 - size : -8]
+    # Thrift's compact form of an optional group: its repetition, its name, the number of its children.
+    element = bytes([0x35, 2, 0x18, len(name), *name.encode(), 0x15, 2 * members])
+    before, after = footer.split(element)
+    # Field 10, the logical type: its member 16, VARIANT, of version 1.
+    footer = before + element + bytes([0x5C, 0x0C, 0x20, 0x13, 1, 0, 0]) + after
+    path.write_bytes(body + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+
+def foreign_table(folder, typed, values):
+    """A table whose variants have the form `typed`; `values` are pairs of the JSON beside it and in it."""
+    dictionary = shredded([{"a": 0, "b": 0, "c": 0}], Shape()).field("metadata")[0].as_py()
+    stored = pa.struct([("metadata", pa.binary()), ("value", pa.binary()), ("typed_value", typed)])
+    rows = [{"metadata": dictionary, "value": value, "typed_value": inner} for value, inner in values]
+    table = builder(folder)
+    file = folder / "v.parquet"
+    ids = pa.array(range(len(rows)))
+    pq.write_table(pa.table({"id": ids, "v": pa.array(rows, stored)}), file, store_schema=False)
+    annotate(file, "v", 3)
+    table.commit([table.add_file(len(rows), stats=False, name=file.name, size=file.stat().st_size)])
+
+
+def group(*members):
+    return pa.struct(members)
+
+
+TYPED = ("typed_value", pa.string())
+IN_LIST = pa.list_(pa.field("element", group(TYPED), nullable=False))
+
+
+@pytest.mark.parametrize(
+    ("typed", "inner", "value"),
+    [
+        (IN_LIST, [{"typed_value": "x"}], ["x"]),
+        (group(("a", group(TYPED))), {"a": {"typed_value": "x"}}, {"a": "x"}),
+        (
+            group(("a", group(("value", pa.binary()), ("typed_value", IN_LIST)))),
+            {"a": {"value": None, "typed_value": [{"typed_value": "x"}]}},
+            {"a": ["x"]},
+        ),
+    ],
+)
+def test_a_part_without_the_column_value_is_not_read_by_duckdb(tmp_path, typed, inner, value):
+    """DuckDB ends with an internal error, even where a query reads another column of the view."""
+    foreign_table(tmp_path, typed, [(None, inner)])
+    with duckdb_session() as connection:
+        da.register(connection, "t", tmp_path)
+        assert connection.sql("SELECT count(*) FROM t").fetchall() == [(1,)]
+        assert connection.sql("SELECT id FROM t").fetchall() == [(0,)]
+        assert values_of(connection.sql("FROM t").to_arrow_table()) == [value]
+    assert da.connect().sql(f"SELECT id FROM delta_scan('{tmp_path}')").fetchall() == [(0,)]
+
+
+NUMBERS = group(*((name, group(("value", pa.binary()), ("typed_value", pa.int64()))) for name in "ab"))
+NINE = bytes([2, 1, 1, 0, 2, 0x0C, 9])
+"""The object whose field ``b`` is 9."""
+
+
+@pytest.mark.parametrize("own", [None, 2])
+def test_a_field_that_is_also_beside_its_object_is_refused_by_every_engine(tmp_path, own):
+    """Spark refuses the variant as malformed."""
+    fields = {"a": {"value": None, "typed_value": 1}, "b": {"value": None, "typed_value": own}}
+    foreign_table(tmp_path, NUMBERS, [(NINE, fields)])
+    for read in READERS.values():
+        with pytest.raises(Exception, match="a field in both value and typed_value"):
+            read(tmp_path)
 
 
 def test_one_file_that_proves_nothing_is_enough(tmp_path):
