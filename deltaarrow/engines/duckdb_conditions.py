@@ -336,7 +336,7 @@ def _literal_value(node: "exp.Expr") -> Any:
     text = node.this
     if node.is_string:
         return text
-    if re.fullmatch(r"\d+", text, re.ASCII):
+    if re.fullmatch(r"\d{1,1000}", text, re.ASCII):
         return int(text)
     if re.fullmatch(r"\d*\.\d*", text, re.ASCII) and text != ".":
         return Decimal(text)
@@ -428,8 +428,8 @@ def _plus_months(time: datetime.datetime, months: int) -> datetime.datetime:
 
 _READERS: "dict[str, Callable[[Conditions, exp.Expr], Predicate]]" = {
     **dict.fromkeys(_COMPARISONS, Conditions._compared),
-    "and": lambda self, node: And((self.read(node.this), self.read(node.expression))),
-    "or": lambda self, node: Or((self.read(node.this), self.read(node.expression))),
+    "and": lambda self, node: And(tuple(map(self.read, node.flatten()))),
+    "or": lambda self, node: Or(tuple(map(self.read, node.flatten()))),
     "not": lambda self, node: Not(self.read(node.this)),
     "paren": lambda self, node: self.read(node.this),
     "nullsafeeq": Conditions._same_or_both_null,

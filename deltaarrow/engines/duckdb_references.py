@@ -522,8 +522,7 @@ def _is_comma(join: "exp.Join") -> bool:
 def _conjuncts(node: "exp.Expr") -> "Iterator[exp.Expr]":
     node = node.unnest()
     if node.key == "and":
-        yield from _conjuncts(node.this)
-        yield from _conjuncts(node.expression)
+        yield from itertools.chain.from_iterable(map(_conjuncts, node.flatten()))
     else:
         yield node
 

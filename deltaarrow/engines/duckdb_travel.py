@@ -42,6 +42,7 @@ CALLS = frozenset((SCAN, CHANGES, "table_changes_by_path")) | INSPECTIONS
 
 _KINDS = ("version", "timestamp")
 _AFTER_FROM = ("FROM", "JOIN", "COMMA", "L_PAREN", "LATERAL")
+_MOST_DIGITS = 1_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Word = str | int | float
 """A literal of a call."""
@@ -63,7 +64,7 @@ class Travel:
 
         Raises `UnsupportedFeatureError` for what is neither a whole number nor a time.
         """
-        value: Any = int(self.text) if self.text.isdecimal() else None
+        value: Any = int(self.text) if self.text.isdecimal() and len(self.text) < _MOST_DIGITS else None
         if self.placeholder is not None:
             value = values.get(self.placeholder)
             if value is None:

@@ -48,6 +48,8 @@ _COMPARISONS: dict[str, CompareOp] = {
 }
 _FINE_UNITS = ("ns", "ps", "fs", "as")
 """Units in which NumPy gives a time as a number."""
+_MOST_BITS = 3_000
+"""More than any type has; Python shows no number that is far longer."""
 _VALUES = (bool, int, float, Decimal, str, bytes, datetime.date)
 
 
@@ -137,6 +139,8 @@ def _value(value: Any, is_text: bool) -> LiteralValue:
         raise InvalidFilterValueError(
             f"{failure} {type(value).__name__}: {value!r} is no text, number, boolean, date or time"
         )
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise InvalidFilterValueError(f"a filter cannot compare with an integer of {value.bit_length()} bits")
     result: LiteralValue = _partition_text(value) if is_text else value
     return result
 

@@ -171,12 +171,14 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
         result = bounded_type(digits[0] + 4, digits[1] + 4)
         precision, scale = min(digits[0] + 10, MAX_PRECISION), digits[1]
         gained = min(scale + 4, MAX_PRECISION) - scale
-        sql = f"CASE WHEN c > 0 THEN {quotient('t', 'c', gained, precision, result)} END"
+        sql = f"CASE WHEN both.c > 0 THEN {quotient('both.t', 'both.c', gained, precision, result)} END"
         if tries:
             sql = f"TRY({sql})"
         counted = f"CAST({made.sql('count')} AS HUGEINT)"
         total = units(made.sql("sum"), precision, scale)
-        return made.node(name, result, let(sql, t=total, c=counted), fails=True)
+        # DuckDB fails on a lambda inside of an aggregate inside of a lambda, so both stand outside of one.
+        both = f"struct_pack(t := {total}, c := {counted})"
+        return made.node(name, result, let(sql, both=both), fails=True)
 
     return bind
 

@@ -26,6 +26,8 @@ __all__ = [
     "unfolded",
 ]
 
+_LONGEST_NUMBER = 1_000
+"""More digits than any type has; Python refuses to read far longer ones."""
 _USUAL_PARTS = frozenset({"this", "expression"})
 _PARTS = {
     "anonymous": {"this", "expressions"},
@@ -123,6 +125,8 @@ def names_of(node: "exp.Expr") -> tuple[str, ...] | None:
 
 def number_of(text: str) -> Constant:
     """The constant of a number as it is written."""
+    if len(text) > _LONGEST_NUMBER:
+        raise refused(f"a number of {len(text)} characters")
     if "e" in text.lower():
         return Constant(float(text), DOUBLE)
     value = Decimal(text)

@@ -12,6 +12,12 @@ __all__ = ["GCS_OPTIONS", "gcsfs_options"]
 
 _SERVICE_ACCOUNT, _SERVICE_ACCOUNT_KEY, _BEARER_TOKEN, _ANONYMOUS = "file", "key", "bearer", "anonymous"
 
+_PARTS_OF_KEY = ("client_email", "private_key", "token_uri")
+"""What google-auth needs of the key of a service account."""
+
+_PARTS_OF_USER = ("client_id", "client_secret", "refresh_token")
+"""What it needs of the credentials that `gcloud` stores for a user."""
+
 
 def _key(key: str, value: Any) -> dict[str, Any]:
     try:
@@ -21,6 +27,12 @@ def _key(key: str, value: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
         # The value is a secret, so the error neither shows it nor has a cause that does.
         raise StorageError(f"the storage option {key!r} must be the JSON text of a service account") from None
+    missing = [name for name in _PARTS_OF_KEY if not found.get(name)]
+    if missing and not all(found.get(name) for name in _PARTS_OF_USER):
+        raise StorageError(
+            f"the storage option {key!r} lacks {' and '.join(missing)}: take the whole JSON text of the key"
+            " file that Google gives for a service account"
+        )
     return found
 
 

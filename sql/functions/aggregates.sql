@@ -78,6 +78,10 @@ SELECT try_sum(CAST(9223372036854775807 AS BIGINT)), try_avg(id) FROM range(2);
 --| try_sum(CAST(9223372036854775807 AS BIGINT)) bigint, try_avg(id) double
 --| NULL, 0.5
 
+SELECT avg(try_divide(1.5BD, id)) AS mean, try_avg(try_divide(1.5BD, id)) AS tried FROM VALUES (1), (9), (6), (0) AS t(id);
+--| mean decimal(17,16), tried decimal(17,16)
+--| 0.6388888888890000, 0.6388888888890000
+
 SELECT k, max(struct(n, s)) AS greatest, min(struct(n, s)).s AS of_least, max(array(n, 1)) AS arrays, max_by(s, struct(n, k)) AS by_two FROM VALUES (1, 'a', 10), (1, 'b', NULL), (1, 'c', 5), (2, 'd', NULL) AS t(k, s, n) GROUP BY k;
 --| k int, greatest struct<n:int,s:string>, of_least string, arrays array<int>, by_two string
 --| 1, {n: 10, s: 'a'}, 'b', [10, 1], 'a'

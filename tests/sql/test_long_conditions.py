@@ -1,0 +1,87 @@
+"""Conditions of many operands, which are long and not deep, and numbers that no type holds."""
+
+import pyarrow as pa
+import pytest
+
+from deltaarrow import DeltaTable, connect, write_deltalake
+from deltaarrow.errors import DeltaError
+
+MANY = 600
+
+
+@pytest.fixture
+def table(tmp_path):
+    write_deltalake(tmp_path, pa.table({"id": pa.array(range(4), pa.int64()), "s": ["a", "b", "c", "d"]}))
+    return DeltaTable(tmp_path)
+
+
+def run(table, dialect, statement):
+    name = f'delta."{table.table_uri}"' if dialect == "duckdb" else f"delta.`{table.table_uri}`"
+    with connect(dialect=dialect) as connection:
+        found = connection.sql(statement.replace("@orders", name))
+        return sorted(found.fetchall()) if statement.startswith("SELECT") else None
+
+
+def left(table):
+    return sorted(DeltaTable(table.table_uri).to_pyarrow_table()["id"].to_pylist())
+
+
+CHAINS = {
+    "OR": " OR ".join(f"id = {number}" for number in range(1, MANY)),
+    "AND": "NOT (" + " AND ".join(f"id <> {number}" for number in range(1, MANY)) + ")",
+    "OR in parentheses": f"({' OR '.join(f'(id = {number})' for number in range(1, MANY))})",
+    "several columns": " OR ".join(f"(id = {number} AND s <> 'x{number}')" for number in range(1, MANY // 2)),
+}
+"""Long conditions that are true for each row but the first."""
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_queries_take_conditions_of_many_operands(table, dialect, chain):
+    assert run(table, dialect, f"SELECT id FROM @orders WHERE {CHAINS[chain]}") == [(1,), (2,), (3,)]
+
+
+STATEMENTS = {
+    "DELETE": "DELETE FROM @orders WHERE NOT ({})",
+    "UPDATE": "UPDATE @orders SET id = -1 WHERE NOT ({})",
+    "MERGE": "MERGE INTO @orders t USING (SELECT 1) s ON NOT ({}) WHEN MATCHED THEN DELETE",
+    "MERGE clause": "MERGE INTO @orders t USING (SELECT 1) s ON true WHEN MATCHED AND NOT ({}) THEN DELETE",
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_statements_take_conditions_of_many_operands(table, dialect, statement):
+    run(table, dialect, STATEMENTS[statement].format(CHAINS["OR"]))
+    assert [each for each in left(table) if each >= 0] == [1, 2, 3]
+
+
+def test_methods_take_conditions_of_many_operands(table):
+    assert table.to_pyarrow_table(filters=CHAINS["OR"]).num_rows == 3
+    assert table.update({"s": "'x'"}, predicate=CHAINS["OR"])["num_updated_rows"] == 3
+    assert table.delete(CHAINS["AND"])["num_deleted_rows"] == 3
+
+
+NINES = "9" * 5_000
+HUGE = {
+    "filters": lambda table: table.to_pyarrow_table(filters=f"id = {NINES}"),
+    "a long": lambda table: table.to_pyarrow_table(filters=f"id = {NINES}L"),
+    "digits behind a point": lambda table: table.to_pyarrow_table(filters=f"id = 0.{NINES}"),
+    "a tuple": lambda table: table.to_pyarrow_table(filters=[("id", "=", 10**5_000)]),
+    "delete": lambda table: table.delete(f"id = {NINES}"),
+    "SELECT": lambda table: run(table, "spark", f"SELECT id FROM @orders WHERE id = {NINES}"),
+    "DELETE": lambda table: run(table, "spark", f"DELETE FROM @orders WHERE id = {NINES}"),
+    "LIMIT": lambda table: run(table, "spark", f"SELECT id FROM @orders LIMIT {NINES}"),
+    "VERSION": lambda table: run(table, "spark", f"SELECT id FROM @orders VERSION AS OF {NINES}"),
+    "AT": lambda table: run(table, "duckdb", f"SELECT id FROM @orders AT (VERSION => {NINES})"),
+}
+
+
+@pytest.mark.parametrize("door", HUGE)
+def test_a_number_that_no_type_holds_is_refused(table, door):
+    with pytest.raises(DeltaError):
+        HUGE[door](table)
+
+
+def test_duckdb_says_what_a_number_that_no_type_holds_equals(table):
+    assert run(table, "duckdb", f"SELECT id FROM @orders WHERE id <> {NINES}.5") == [(0,), (1,), (2,), (3,)]
