@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import duckdb
 
-from deltaarrow.catalogs import fold
+from deltaarrow.catalogs import View, fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.engines.duckdb import ensure_view_name, reach, register
 from deltaarrow.engines.duckdb_catalog import PLACES, Catalog
@@ -47,7 +47,12 @@ Dialect: TypeAlias = Literal["duckdb", "spark"]
 _RESULT = "__deltaarrow:result"
 
 _lazily = lazy_attributes(
-    __name__, {"one_of_several": "deltaarrow.spark_sql", "split_statements": "deltaarrow.spark_sql"}
+    __name__,
+    {
+        "ensure_storable": "deltaarrow.engines.stored_views",
+        "one_of_several": "deltaarrow.spark_sql",
+        "split_statements": "deltaarrow.spark_sql",
+    },
 )
 
 
@@ -332,6 +337,10 @@ class DeltaConnection:
     def reads_tables(self, query: str) -> bool:
         """Whether a query reads Delta tables, or views over them; False for what cannot be parsed."""
         return self._rewriter.reads_tables(query)
+
+    def ensure_storable(self, view: View) -> None:
+        """Raise `UnsupportedFeatureError` for a view that may do more than read tables."""
+        _lazily("ensure_storable")(view, self._catalog, self.connection)
 
     def is_delta(self, names: Sequence[str], *, in_namespace: bool = False) -> bool:
         """Whether the name of a table in a statement is that of a Delta table, not of DuckDB's own.

@@ -70,6 +70,7 @@ _lazily = lazy_attributes(
         "DatasetForDuckDB": "deltaarrow.engines.duckdb_dataset",
         "Words": "deltaarrow.spark_sql",
         "explain_scan": "deltaarrow.scan.explain",
+        "ensure_storable": "deltaarrow.engines.stored_views",
         "unknown_table": "deltaarrow.engines.unknown_names",
     },
 )
@@ -468,6 +469,8 @@ class Rewriter:
         self._shown.append(view.query)
         try:
             with self._catalog.within(view.namespace):
+                if not any(each is view for each in self._catalog.views):
+                    _lazily("ensure_storable")(view, self._catalog, self._connection)
                 text = self._rewritten(view.query, statement, ())
         finally:
             self._shown.pop()
@@ -476,7 +479,6 @@ class Rewriter:
             hidden = self._hides_variables
             self._hide_variables(True)  # a name in the view is never that of a variable
             try:
-                self._ensure_one(text, view)
                 self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote_identifier(name)} AS {text}")
             except duckdb.CatalogException as error:
                 why = str(error).partition("\n")[0]
@@ -486,11 +488,6 @@ class Rewriter:
             self._keep(name, [f"DROP VIEW IF EXISTS temp.main.{quote_identifier(name)}"])
         self._is_kept(name)
         return quote_identifier(name)
-
-    def _ensure_one(self, query: str, view: View) -> None:
-        """Refuse what a file of a catalog holds besides a query."""
-        if len(self._connection.extract_statements(query)) != 1:
-            raise UnsupportedFeatureError(f"the view {view.name} is no query", feature="views")
 
     def _source(self, use: Use) -> str:
         """The replacement of a table in FROM: a subquery, or the name of a view."""

@@ -106,3 +106,92 @@ def test_damaged_file_of_a_view_is_refused(con, tmp_path, text):
     (tmp_path / "shop" / "recent.view.json").write_text(text)
     with pytest.raises(DeltaError, match=r"the file of the view shop\.recent is damaged"):
         con.sql("FROM shop.recent")
+
+
+HARMLESS = (
+    "SELECT upper('x') AS x, count(*) OVER () AS n, list_transform([1], lambda y: y + 1) AS l"
+    " FROM shop.orders",
+    "WITH few AS (SELECT * FROM shop.recent) SELECT * FROM few JOIN range(3) AS r(id) USING (id)",
+    "SELECT CASE WHEN id > 1 THEN id::VARCHAR END AS v, id IN (SELECT max(id) FROM shop.orders) AS m"
+    " FROM shop.orders",
+    "SELECT random() AS r, now() AS t, uuid() AS u, date_trunc('day', TIMESTAMP '2026-01-02') AS d",
+    "SELECT id, row_number() OVER (ORDER BY id) AS n FROM shop.orders AT (VERSION => 0)",
+    "SELECT version FROM delta_history('shop.orders')",
+    "SELECT n FROM own_table",
+    "SELECT DISTINCT ON (id) orders.id, unnest([1, 2]) AS u FROM shop.orders ORDER BY ALL LIMIT 3",
+    "FROM delta.'{folder}/default/at'",
+    "SELECT json_extract('{{\"a\": 1}}', '$.a') AS j, [x for x in [1, 2]] AS l, {{'a': 1}}.a AS s",
+    "SELECT * FROM (VALUES (1), (2)) AS v(id) WHERE id BETWEEN 1 AND 2 AND 'abc' LIKE 'a%'",
+)
+HOSTILE = (
+    "SELECT * FROM read_text('{file}')",
+    "SELECT * FROM (SELECT content FROM read_blob('{file}'))",
+    "SELECT (SELECT max(content) FROM read_text('{file}')) AS c FROM shop.orders",
+    "SELECT * FROM shop.orders WHERE id IN (SELECT length(content) FROM read_text('{file}'))",
+    "FROM '{file}'",
+    'FROM "{file}"',
+    "FROM '{folder}/*.csv'",
+    "FROM here.csv",
+    'SELECT * FROM (WITH "{file}" AS (SELECT 1 AS x) FROM "{file}") AS q, \'{file}\'',
+    "SELECT * FROM glob('{folder}/*')",
+    "FROM query('SELECT 1')",
+    "FROM query_table('x')",
+    "FROM duckdb_secrets()",
+    "FROM duckdb_settings()",
+    "FROM duckdb_tables",
+    "FROM pg_catalog.pg_class",
+    "FROM (SHOW TABLES)",
+    "SELECT current_setting('s3_secret_access_key')",
+    "SELECT getenv('HOME')",
+    "SELECT getvariable('x')",
+    "SELECT nextval('counter')",
+    "SELECT setseed(0.5)",
+    "SELECT write_log('x')",
+    "SELECT sleep_ms(1)",
+    "SELECT pg_sleep(1)",
+    "SELECT own_macro(1)",
+    "SELECT main.own_macro(1)",
+    "SELECT * FROM own_rows()",
+    "SELECT $x",
+)
+
+
+@pytest.fixture
+def rich(con, tmp_path):
+    """A connection with what a view of a catalog could misuse; DuckDB's own views may."""
+    (tmp_path / "secret.csv").write_text("secret")
+    con.sql(f"CREATE TABLE delta.'{tmp_path}/default/at' AS SELECT 1 AS n")
+    con.connection.execute("CREATE TABLE own_table AS SELECT 1 AS n; CREATE SEQUENCE counter")
+    con.connection.execute("CREATE MACRO own_macro(x) AS x; CREATE MACRO own_rows() AS TABLE SELECT 1")
+    return con
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_view_of_a_catalog_reads_tables_and_computes(rich, tmp_path, text):
+    text = text.format(folder=tmp_path)
+    rich.sql(f"CREATE VIEW shop.v AS {text}")
+    assert len(rich.sql("SELECT * FROM shop.v").fetchall()) == len(rich.sql(text).fetchall())
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_view_of_a_catalog_does_nothing_else(rich, tmp_path, monkeypatch, text, dialect):
+    (tmp_path / "here.csv").write_text("secret")
+    monkeypatch.chdir(tmp_path)
+    text = text.format(file=tmp_path / "secret.csv", folder=tmp_path)
+    schema = rich.catalog.namespace("shop").view("recent").schema
+    rich.catalog.namespace("shop").add_view(View("hostile", text, schema))
+    with pytest.raises((UnsupportedFeatureError, TableNotFoundError), match="the view hostile"):
+        rich.sql("SELECT * FROM shop.hostile", dialect=dialect).fetchall()
+    with pytest.raises(DeltaError):
+        rich.sql("SELECT count(*) FROM shop.hostile", dialect=dialect).fetchall()
+
+
+@pytest.mark.parametrize("text", HOSTILE[:4])
+def test_view_that_no_catalog_keeps_is_not_made(rich, tmp_path, text):
+    text = text.format(file=tmp_path / "secret.csv", folder=tmp_path)
+    with pytest.raises(UnsupportedFeatureError, match="may only read tables"):
+        rich.sql(f"CREATE VIEW shop.v AS {text}")
+    assert rich.catalog.namespace("shop").views() == ["recent"]
+    rich.sql(f"CREATE TEMP VIEW v AS {text}")
+    assert rich.sql("SELECT count(*) FROM v").fetchall()

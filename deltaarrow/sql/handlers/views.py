@@ -49,6 +49,7 @@ def _create_view(session: "Session", statement: CreateView) -> "pa.Table | str":
         return _NOTHING
     view = _view(session, statement, name, query)
     if namespace is not None:
+        connection.ensure_storable(view)
         _add(namespace, view, statement)
         return _NOTHING
     try:
