@@ -28,9 +28,10 @@ def _key(key: str, value: Any) -> dict[str, Any]:
         # The value is a secret, so the error neither shows it nor has a cause that does.
         raise StorageError(f"the storage option {key!r} must be the JSON text of a service account") from None
     missing = [name for name in _PARTS_OF_KEY if not found.get(name)]
-    if missing and not all(found.get(name) for name in _PARTS_OF_USER):
+    is_of_user = all(found.get(name) for name in _PARTS_OF_USER)
+    if missing and not is_of_user and not found.get("disable_oauth"):
         raise StorageError(
-            f"the storage option {key!r} lacks {' and '.join(missing)}: take the whole JSON text of the key"
+            f"the credentials in {key!r} lack {' and '.join(missing)}: take the whole JSON text of the key"
             " file that Google gives for a service account"
         )
     return found

@@ -429,7 +429,7 @@ def test_the_emulator_and_fabric() -> None:
         ),
         ("gs://b/t", {"GOOGLE_SERVICE_ACOUNT": "pa55"}, "did you mean `GOOGLE_SERVICE_ACCOUNT`"),
         ("gs://b/t", {"service_account_key": "pa55"}, "must be the JSON text of a service account"),
-        ("gs://b/t", {"service_account_key": '{"private_key": "pa55"}'}, "lacks client_email and token_uri"),
+        ("gs://b/t", {"service_account_key": '{"private_key": "pa55"}'}, "lack client_email and token_uri"),
         ("gs://b/t", {"service_account": "/nowhere.json"}, "cannot read the credentials in '/nowhere.json'"),
         ("gs://b/t", {"bearer_token": "pa55", "skip_signature": "true"}, "several credentials"),
         ("gs://b/t", {"max_retries": "1"}, "gcsfs repeats a failed request five times"),
