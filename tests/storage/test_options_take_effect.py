@@ -487,7 +487,7 @@ OPTIONS = [
 
 def value_of(option: Option) -> str:
     """A text that an option takes."""
-    for text in ("30s", "7", "true", "AES256", "dynamodb", "s3", "{}"):
+    for text in ("30s", "7", "true", "AES256", "dynamodb", "s3", '{"disable_oauth": true}'):
         with contextlib.suppress(StorageError, ValueError):
             option.read(option.names[0], text)
             return text
