@@ -1,16 +1,21 @@
-"""Polars filters on struct fields, parsed from the text that Polars writes for pyarrow.
+"""Polars filters on struct fields and decimals, parsed from what Polars writes of them.
 
 Polars passes filters on as pyarrow expressions, but filters on struct fields only as the text of one. Only
 what Polars writes there is understood: columns, comparisons, literals, IN, tests for NULL and prefixes,
 joined by AND, OR and NOT. The text is parsed, never run. Names and strings with quotes or backslashes do not
 occur: Polars writes no text for them.
+
+For conditions with decimals there is no text either. Of them, the JSON of the expression is read: columns
+compared with decimals, integers, strings and truth values, also by `is_between`, joined by AND and OR.
 """
 
 import ast
 import operator
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,6 +36,28 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 
 
+_JSON_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtEq": operator.le,
+    "Gt": operator.gt,
+    "GtEq": operator.ge,
+    "And": operator.and_,
+    "Or": operator.or_,
+}
+
+_CLOSED = {
+    "Both": (operator.ge, operator.le),
+    "Left": (operator.ge, operator.lt),
+    "Right": (operator.gt, operator.le),
+    "None": (operator.gt, operator.lt),
+}
+"""The comparisons with the lower and the upper end of `is_between`."""
+
+_PLAIN_SCALARS = ("Boolean", "Int8", "Int16", "Int32", "Int64", "String")
+
+
 class _NotUnderstoodError(Exception):
     """A part of the text that is not understood."""
 
@@ -42,8 +69,42 @@ def arrow_expression(condition: "FilterExpr") -> Any:
     except Exception:
         # Polars raises any error of its conversion. Only the skipping of files is lost.
         return None
+    if found is not None:
+        return found
     text = condition.pyarrow_str
-    return _parsed(text) if found is None and text is not None else found
+    return _parsed(text) if text is not None else _read(condition.expr.meta.serialize(format="json"))
+
+
+def _read(text: str) -> pc.Expression | None:
+    """Read the JSON of an expression; None if a part of it is not understood."""
+    try:
+        found = _condition(orjson.loads(text))
+    except (RecursionError, ValueError, TypeError, pa.ArrowException, _NotUnderstoodError):
+        return None
+    return found if isinstance(found, pc.Expression) else None
+
+
+def _condition(node: Any) -> Any:
+    match node:
+        case {"Column": str(name)}:
+            return pc.field(name)
+        case {"Literal": {"Scalar": {"Decimal": [int(unscaled), int(), int(scale)]}}}:
+            digits = tuple(map(int, str(abs(unscaled))))
+            return pa.scalar(Decimal((int(unscaled < 0), digits, -scale)), pa.decimal128(38, scale))
+        case {"Literal": {"Scalar": dict(scalar)}}:
+            ((kind, value),) = scalar.items()
+            if kind in _PLAIN_SCALARS and isinstance(value, bool | int | str):
+                return value
+        case {"Cast": {"expr": operand, "dtype": {"Literal": {"Decimal": [int(precision), int(scale)]}}}}:
+            # Statistics are used only if no value changes.
+            return _condition(operand).cast(pa.decimal128(precision, scale))
+        case {"BinaryExpr": {"left": left, "op": str(op), "right": right}} if op in _JSON_OPERATORS:
+            return _JSON_OPERATORS[op](_condition(left), _condition(right))
+        case {"Function": {"input": [of, low, high], "function": {"Boolean": {"IsBetween": dict(ends)}}}}:
+            above, below = _CLOSED[ends["closed"]]
+            column = _condition(of)
+            return above(column, _condition(low)) & below(column, _condition(high))
+    raise _NotUnderstoodError
 
 
 def _parsed(text: str) -> pc.Expression | None:

@@ -48,6 +48,7 @@ __all__ = ["bind", "coerce_literal", "compares_own_types", "is_lossless_cast", "
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT_IN_DOUBLE = 2**53
+_LONG_DIGITS = 19
 _KINDS = dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time")
 _LITERAL_KINDS: dict[str, type | tuple[type, ...]] = {
     "boolean": bool,
@@ -204,6 +205,11 @@ def is_lossless_cast(source: pa.DataType, target: pa.DataType) -> bool:
         return bool(source.bit_width <= target.bit_width)
     if types.is_floating(source) and types.is_floating(target):
         return bool(source.bit_width <= target.bit_width)
+    if types.is_decimal(target):
+        whole = target.precision - target.scale
+        if types.is_decimal(source):
+            return bool(source.scale <= target.scale and source.precision - source.scale <= whole)
+        return bool(types.is_signed_integer(source) and whole >= _LONG_DIGITS)
     return bool(types.is_string(source) and types.is_large_string(target))
 
 

@@ -3,6 +3,7 @@
 import datetime
 import math
 import tempfile
+from decimal import Decimal
 
 import polars as pl
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
-from deltaarrow.engines.polars import scan_delta
+from deltaarrow.engines.polars import resolutions, scan_delta
 from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 
@@ -32,6 +33,9 @@ VALUES = {
 }
 NESTED = [name for name in VALUES if name not in "pq"]
 """The columns that are there a second time, as fields of the struct ``st``."""
+
+OTHER_SCALES = st.sampled_from([Decimal(text) for text in ("0", "1.5", "-2.00", "0.05", "3.1234567", "4")])
+"""Numbers that decimal and integer columns are compared with, in scales that are not theirs."""
 
 SCHEMA = pa.schema(
     [
@@ -73,6 +77,18 @@ def comparisons(name, column):
             else []
         ),
         *([st.just(column)] if name == "b" else []),
+        *(
+            [
+                st.tuples(st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"]), OTHER_SCALES).map(
+                    lambda pair: getattr(column, pair[0])(pl.lit(pair[1]))
+                ),
+                st.tuples(OTHER_SCALES, OTHER_SCALES, st.sampled_from(["both", "left", "right", "none"])).map(
+                    lambda ends: column.is_between(pl.lit(ends[0]), pl.lit(ends[1]), closed=ends[2])
+                ),
+            ]
+            if name in "ni"
+            else []
+        ),
     )
 
 
@@ -139,3 +155,33 @@ def check_filters(files, conditions):
             assert_frame_equal(found, expected, check_row_order=False)
         several = frame.filter(*conditions).select("i", "p").collect()
         assert_frame_equal(several, local.filter(*conditions).select("i", "p"), check_row_order=False)
+
+
+@pytest.mark.parametrize(
+    ("condition", "files"),
+    [
+        (pl.col("n") > Decimal("1.5"), 1),
+        (pl.col("n") >= Decimal("1.5000"), 2),
+        (pl.col("n") == Decimal("1.75"), 0),
+        (pl.col("n") > 1, 2),
+        (pl.lit(Decimal("1")) > pl.col("n"), 1),
+        (~(pl.col("n") > Decimal("0.5")), 1),
+        (pl.col("n").is_between(Decimal("1.0"), Decimal("1.7")), 1),
+        (pl.col("n").is_between(Decimal("0.5"), Decimal("1.0"), closed="none"), 0),
+        ((pl.col("n") > Decimal("1.5")) | (pl.col("i") == 0), 2),
+        ((pl.col("n") > Decimal("1.5")) & pl.col("i").is_in([0, 1, 2]), 1),
+        (pl.col("i") > Decimal("0.5"), 2),
+        (pl.col("n") + 1 > Decimal("1.5"), 3),
+    ],
+)
+def test_decimals_choose_files(tmp_path, condition, files):
+    builder = TableBuilder(tmp_path).protocol()
+    schema = pa.schema([("n", pa.decimal128(4, 1)), ("i", pa.int64())])
+    builder.metadata(schema)
+    found = [[Decimal(number), Decimal(number) + Decimal("0.5")] for number in range(3)]
+    tables = [pa.table({"n": both, "i": [number] * 2}, schema) for number, both in enumerate(found)]
+    builder.commit([builder.add_file(table) for table in tables])
+    (resolution,) = resolutions(scan_delta(tmp_path).filter(condition))
+    assert len(resolution.matching) == files
+    expected = pl.DataFrame(pa.concat_tables(tables)).filter(condition)
+    assert_frame_equal(scan_delta(tmp_path).filter(condition).collect(), expected, check_row_order=False)
