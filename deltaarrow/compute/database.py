@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cachetools import LRUCache
 
 from deltaarrow.runtime.fork_safety import Lock, before_forks, keep_in_children
+from deltaarrow.runtime.interrupts import interruptible
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,7 +72,7 @@ def pooled_cursor(
 
     When there are too many, the least recently used database is dropped; it closes with its last cursor. A
     database that has failed for good, for example on an unexpected file, is replaced by the next call,
-    whether or not the error is handled.
+    whether or not the error is handled. Ctrl-C ends what the cursor does, with `KeyboardInterrupt`.
     """
     # A child forked while DuckDB initialises itself, even for the first time, would find it half done.
     with before_forks():
@@ -80,7 +81,8 @@ def pooled_cursor(
             database = pool.database(key, make)
             cursor = database.cursor()
     try:
-        yield cursor
+        with interruptible(cursor.interrupt):
+            yield cursor
     except BaseException:
         if _has_failed(database):
             with pool.lock:

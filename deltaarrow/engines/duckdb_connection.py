@@ -21,6 +21,7 @@ from deltaarrow.engines.source import HasChanges
 from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.expressions import Column, Predicate
 from deltaarrow.runtime.fork_safety import keep_in_children
+from deltaarrow.runtime.interrupts import interruptible
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation, ScanPlan
 from deltaarrow.schema import DataType, StructType
@@ -110,7 +111,7 @@ class DeltaConnection:
         self._rewriter = Rewriter(
             connection, catalog, inspect=None if front_end is None else front_end.inspect
         )
-        self._errors = QueryErrors()
+        self._errors = QueryErrors(interrupt=connection.interrupt)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -193,7 +194,7 @@ class DeltaConnection:
         if isinstance(query, duckdb.Statement):
             query = query.query
         if not isinstance(query, str):
-            self._errors = QueryErrors()
+            self._errors = QueryErrors(interrupt=self.connection.interrupt)
             return query  # DuckDB says what it accepts.
         chosen = self._dialect(dialect)
         *first, last = statements = self._split(query, chosen)
@@ -240,7 +241,7 @@ class DeltaConnection:
     ) -> "str | pa.Table":
         """The statement as DuckDB is to run it, or the result of one that is not for DuckDB."""
         query, row_error = statement, None
-        with within():
+        with within(), interruptible(self.connection.interrupt):
             if self._front_end is not None:
                 try:
                     done = self._front_end.run(self, statement, parameters, dialect)
@@ -258,7 +259,9 @@ class DeltaConnection:
                 if self._front_end is not None and dialect == "duckdb":
                     self._front_end.show_place(error, statement)
                 raise
-        self._errors = QueryErrors(plans, row_error, within, statement=statement)
+        self._errors = QueryErrors(
+            plans, row_error, within, statement=statement, interrupt=self.connection.interrupt
+        )
         return query
 
     # --- names ---

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from deltaarrow.engines.duckdb_messages import show_statement
 from deltaarrow.errors import DeltaError
+from deltaarrow.runtime.interrupts import interruptible
 from deltaarrow.scan import ScanPlan, reader_failure
 
 __all__ = ["DeltaRelation", "QueryErrors", "Within", "open_batches"]
@@ -33,6 +34,7 @@ class QueryErrors:
         within: what tells in an error which statement of a text failed.
         statement: the statement as it was written, in which DuckDB's own errors show their place.
         table: the one table that a statement can name, if there is but one.
+        interrupt: ends what the connection does, when Ctrl-C comes.
     """
 
     def __init__(
@@ -43,17 +45,19 @@ class QueryErrors:
         *,
         statement: str = "",
         table: str | None = None,
+        interrupt: Callable[[], object] = lambda: None,
     ) -> None:
         self._plans = tuple(plans)
         self._row_error = row_error
         self._within = within
         self._statement = statement
         self._table = table
+        self._interrupt = interrupt
 
     @contextlib.contextmanager
     def named(self) -> Iterator[None]:
         """Raise the error that an exception of DuckDB means; other exceptions pass."""
-        with self._within():
+        with self._within(), interruptible(self._interrupt):
             try:
                 yield
             except DeltaError:  # some are OSErrors, too

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from deltaarrow.runtime.futures import finished_after_all
+from deltaarrow.runtime.interrupts import interruptible
 
 __all__ = ["Executor", "TaskLimits", "Threads", "executor_in_use", "run_all", "using"]
 
@@ -82,7 +83,10 @@ class Threads:
     ) -> Generator[tuple[int, _Result], None, None]:
         """Run tasks: see `Executor.run`. After an error, tasks that have not begun are left out."""
         threads = max(1, min(limits.threads, len(tasks)))
-        with ThreadPoolExecutor(threads, thread_name_prefix=limits.name) as pool:
+        with (
+            interruptible(lambda: None),  # Ctrl-C interrupts what the threads wait for
+            ThreadPoolExecutor(threads, thread_name_prefix=limits.name) as pool,
+        ):
             running = {pool.submit(task): place for place, task in enumerate(tasks)}
             try:
                 for future in as_completed(running):

@@ -1,9 +1,11 @@
 """The shell of ``deltaarrow sql``, typed into through a pipe."""
 
+import contextlib
 import errno
 import io
 import os
 import pty
+import select
 import stat
 import subprocess
 import sys
@@ -214,3 +216,49 @@ def test_terminal_without_a_file_gets_a_shell(tmp_path):
         assert program.wait(60) == 0
     os.close(ours)
     assert b"42" in shown and b"answer" in shown
+
+
+class Typed:
+    """A shell in a process of its own that has a terminal, as a user has one."""
+
+    def __init__(self, *words: str) -> None:
+        self.child, self.terminal = pty.fork()
+        if not self.child:
+            os.execvp(sys.executable, [sys.executable, "-m", "deltaarrow", "sql", *words])
+        self.shown = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self.terminal, keys.encode())
+
+    def wait_for(self, text: str, *, again: str = "") -> None:
+        """Read until a text is shown after what was waited for last; type keys again each half second."""
+        while text not in self.shown:
+            ready, _, _ = select.select([self.terminal], [], [], 0.5 if again else 120)
+            if ready:
+                self.shown += os.read(self.terminal, 4096).decode(errors="replace")
+            else:
+                assert again, self.shown
+                self.type(again)
+        self.shown = self.shown.partition(text)[2]
+
+    def end(self) -> int:
+        with contextlib.suppress(OSError):  # the terminal is gone with the shell
+            while os.read(self.terminal, 4096):
+                pass
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+
+FOREVER = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c;"
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_ctrl_c_ends_the_statement_and_the_shell_goes_on(tmp_path, dialect):
+    shell = Typed("--dialect", dialect, "--history", str(tmp_path / "history"))
+    shell.wait_for(f"{dialect}>")
+    shell.type(FOREVER + "\r")
+    shell.wait_for("interrupted", again="\x03")
+    shell.type("SELECT 40 + 2 AS answer;\r")
+    shell.wait_for("42")
+    shell.type(".quit\r")
+    assert shell.end() == 0

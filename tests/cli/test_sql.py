@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import signal
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -192,3 +195,17 @@ def test_what_is_not_there_is_refused(lake, tmp_path):
         done = run(lake, given)
         assert (done.exit_code, "is no file of statements; statements" in done.stderr) == (2, True)
     assert run(lake, "--attach", f"lake={tmp_path}", "-e", "SELECT 1").exit_code in (0, 1)
+
+
+FOREVER = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c"
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_ctrl_c_ends_a_statement_of_the_command_line(dialect):
+    words = [sys.executable, "-m", "deltaarrow", "sql", "--dialect", dialect, "-e", f"SELECT 1; {FOREVER}"]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "1\n"
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=120)
+    assert (child.returncode, error) == (130, "")

@@ -1,0 +1,170 @@
+"""Ctrl-C while DuckDB works: `KeyboardInterrupt` from every door, in a process of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from deltaarrow.compute import sandbox_cursor
+from deltaarrow.runtime.interrupts import interruptible
+
+DOORS = """
+import os, signal, sys, threading
+
+import pyarrow as pa
+
+import deltaarrow
+from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow.compute import files_cursor, limited_cursor, sandbox_cursor
+from deltaarrow.storage import open_store
+
+folder = sys.argv[1]
+rows = pa.table({"id": range(100), "v": [1.0] * 100})
+for name in ("t", "vectors"):
+    write_deltalake(f"{folder}/{name}", rows)
+DeltaTable(f"{folder}/vectors").alter.set_table_properties({"delta.enableDeletionVectors": "true"})
+files = lambda: sorted(os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+before = files()
+
+FOREVER = "SELECT CAST(count(*) AS DOUBLE) AS n FROM range(1000000) a, range(1000000) b, range(1000000) c"
+SORTED = "SELECT a.range * 79 % 10003 AS x FROM range(1000000) a, range(1000000) b ORDER BY x, b.range"
+spark, duckdb = deltaarrow.connect(dialect="spark"), deltaarrow.connect()
+for connection in (spark, duckdb):
+    connection.attach(folder, "lake")
+
+
+def of_cursor(cursor):
+    with cursor as found:
+        found.sql(FOREVER).to_arrow_table()
+
+
+def merge():
+    def endless():
+        while True:
+            yield from rows.to_batches()
+
+    source = pa.RecordBatchReader.from_batches(rows.schema, endless())
+    merge = DeltaTable(f"{folder}/vectors").merge(source, "t.id = s.id", source_alias="s", target_alias="t")
+    merge.when_matched_update({"v": "s.v"}).execute()
+
+
+def polite():
+    # An `except Exception` around the work does not keep the interrupt.
+    try:
+        duckdb.sql(FOREVER).fetchall()
+    except Exception as error:
+        print("swallowed", error)
+
+
+DOORS = {
+    "sandbox": lambda: of_cursor(sandbox_cursor()),
+    "limited": lambda: of_cursor(limited_cursor("a test")),
+    "files": lambda: of_cursor(files_cursor(open_store(folder))),
+    "fetchall": lambda: duckdb.sql(FOREVER).fetchall(),
+    "sorted": lambda: duckdb.sql(SORTED).to_arrow_table(),
+    "stream": lambda: list(duckdb.sql(SORTED).to_arrow_reader()),
+    "shown": lambda: str(duckdb.sql(FOREVER)),
+    "polite": polite,
+    "execute": lambda: duckdb.execute(FOREVER).fetchall(),
+    "spark": lambda: spark.sql(FOREVER).fetchall(),
+    "insert": lambda: spark.sql(f"INSERT INTO lake.t SELECT 1, n FROM ({FOREVER})"),
+    "create": lambda: spark.sql(f"CREATE TABLE lake.u USING delta AS {FOREVER}"),
+    "delete": lambda: spark.sql(f"DELETE FROM lake.t WHERE v IN (SELECT n FROM ({FOREVER}))"),
+    "update": lambda: spark.sql(f"UPDATE lake.t SET v = 0 WHERE v IN (SELECT n FROM ({FOREVER}))"),
+    "merge": merge,
+    "merge in SQL": lambda: spark.sql(
+        f"MERGE INTO lake.vectors t USING ({FOREVER}) s ON t.v = s.n WHEN MATCHED THEN DELETE"
+    ),
+    "copy": lambda: duckdb.execute(f"COPY ({FOREVER}) TO '{folder}/copy.parquet'"),
+}
+for name, door in DOORS.items():
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        door()
+        said = "finished"
+    except BaseException as error:
+        said = type(error).__name__
+    print(name, "-", said, "-", [each for each in files() if each not in before], flush=True)
+"""
+
+
+def test_ctrl_c_is_a_keyboard_interrupt_at_every_door_and_leaves_no_file(tmp_path):
+    child = subprocess.run(
+        [sys.executable, "-c", DOORS, tmp_path], capture_output=True, text=True, timeout=300, check=False
+    )
+    lines = child.stdout.splitlines()
+    assert [line for line in lines if not line.endswith("- KeyboardInterrupt - []")] == [], child.stderr
+    assert len(lines) == 17, child.stderr
+
+
+def test_a_query_of_another_thread_goes_on():
+    interrupted = []
+
+    def work() -> None:
+        with interruptible(lambda: interrupted.append("thread")):
+            begun.set()
+            done.wait()
+
+    begun, done = threading.Event(), threading.Event()
+    other = threading.Thread(target=work)
+    other.start()
+    begun.wait()
+    came = threading.Event()
+    with pytest.raises(KeyboardInterrupt), interruptible(came.set):
+        os.kill(os.getpid(), signal.SIGINT)
+        came.wait()
+    done.set()
+    other.join()
+    assert interrupted == []
+
+
+def test_a_handler_of_the_program_decides():
+    handled = []
+    before = signal.signal(signal.SIGINT, lambda *_: handled.append("program"))
+    try:
+        with interruptible(lambda: handled.append("query")):
+            os.kill(os.getpid(), signal.SIGINT)
+        assert signal.set_wakeup_fd(-1) == -1
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert handled == ["program"]
+
+
+def test_signals_reach_the_socket_that_another_library_waits_at():
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    signal.set_wakeup_fd(there.fileno())
+    try:
+        with pytest.raises(KeyboardInterrupt), interruptible(lambda: None):
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+        assert signal.set_wakeup_fd(-1) == there.fileno()
+        here.settimeout(60)
+        assert here.recv(1) == bytes([signal.SIGINT])
+    finally:
+        signal.set_wakeup_fd(-1)
+        here.close()
+        there.close()
+
+
+def test_a_failure_without_ctrl_c_stays_what_it_is():
+    with pytest.raises(ValueError, match="no interrupt"), interruptible(lambda: None):
+        raise ValueError("no interrupt")
+
+
+def test_a_forked_child_does_not_wake_its_parent():
+    interrupted = []
+    with sandbox_cursor(), interruptible(lambda: interrupted.append("parent")):
+        child = os.fork()
+        if not child:
+            with pytest.raises(KeyboardInterrupt), interruptible(lambda: None):
+                os.kill(os.getpid(), signal.SIGINT)
+                threading.Event().wait()
+            os._exit(7)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert interrupted == []
