@@ -195,7 +195,8 @@ class LocalStore:
 
     def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
         """Create the file with the data, or raise `FileExistsError` and leave the existing one as it is."""
-        with _LocalOutput(self.location(name)) as output:
+        path = self.location(name)
+        with naming_failures(path), _LocalOutput(path) as output:
             for part in (data, *more):
                 output.write(part)
 
@@ -298,6 +299,11 @@ class _LocalOutput(Output):
         """Append bytes or any buffer; return their number."""
         with naming_failures(self._path):
             return super().write(data)
+
+    def flush(self) -> None:
+        """Hand buffered bytes to the system."""
+        with naming_failures(self._path):
+            super().flush()
 
     def _publish(self) -> None:
         with naming_failures(self._path):
@@ -464,7 +470,7 @@ def _file_status(entry: os.DirEntry[str]) -> os.stat_result | None:
     except OSError as error:
         if error.errno in _NO_SUCH_FILE:
             return None
-        raise
+        raise storage_failure(error, entry.path) from error
 
 
 def _link_status(path: str) -> FileStatus | None:

@@ -4,6 +4,7 @@ An attempt returns a value, `Committed` or `Conflict`; the caller decides with t
 again. Chapter "Delta Log Entries" of the protocol.
 """
 
+import errno
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from deltaarrow.log import commit_name
 from deltaarrow.storage import Store
 
 __all__ = ["Committed", "Conflict", "FileSystemCommitter", "unknown_state"]
+
+
+_REFUSALS = (errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+"""What a disk answers instead of creating a file; after any other failure it may have created it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,8 @@ class FileSystemCommitter:
                 raise failure from None
             why = f"{failure}; a request may still be running, so the version may yet be created"
         except Exception as error:
+            if self.store.is_local and isinstance(failure, OSError) and failure.errno in _REFUSALS:
+                raise failure from None
             why = f"{failure}; the version could not be read afterwards: {error}"
         else:
             if present != b"".join((data, *more)):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -229,3 +230,66 @@ def test_local_tables_load_neither_fsspec_nor_duckdb(tmp_path) -> None:
         [sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+OPERATIONS = {
+    "put_if_absent": lambda store: store.put_if_absent("new/1", b"x"),
+    "write": lambda store: store.write("new/1", b"x"),
+    "open_output": lambda store: store.open_output("new/1").close(),
+    "read": lambda store: store.read("d/0"),
+    "read_range": lambda store: store.read_range("d/0", 0, 1),
+    "size": lambda store: store.size("d/0"),
+    "exists": lambda store: store.exists("d/0"),
+    "statuses": lambda store: store.statuses(["d/0"]),
+    "list_from": lambda store: store.list_from("d"),
+    "list_recursive": lambda store: list(store.list_recursive()),
+    "list_folder": lambda store: store.list_folder("d"),
+    "delete": lambda store: store.delete("d/0"),
+    "delete_folder": lambda store: store.delete_folder("empty"),
+}
+CALLS = (
+    "open",
+    "mkdir",
+    "link",
+    "replace",
+    "fsync",
+    "fstat",
+    "stat",
+    "lstat",
+    "listdir",
+    "scandir",
+    "read",
+    "unlink",
+    "rmdir",
+)
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EIO, errno.ENOSPC, errno.EMFILE], ids=errno.errorcode.get
+)
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_whatever_the_system_refuses_is_a_storage_error(store, monkeypatch, operation, number) -> None:
+    failures = 0
+    for call in CALLS:
+        for nth in range(4):
+            store.write("d/0", b"zero")
+            os.makedirs(f"{store.uri}/empty", exist_ok=True)
+            shutil.rmtree(f"{store.uri}/new", ignore_errors=True)
+            with monkeypatch.context() as patch:
+                refused = iter([*[None] * nth, OSError(number, os.strerror(number))])
+                patch.setattr(os, call, _refusing(getattr(os, call), refused))
+                try:
+                    operation(store)
+                except StorageError:
+                    failures += 1
+    assert failures
+
+
+def _refusing(call, errors):
+    def guarded(*arguments, **options):
+        error = next(errors, None)
+        if error is not None:
+            raise error
+        return call(*arguments, **options)
+
+    return guarded

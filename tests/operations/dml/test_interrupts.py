@@ -88,7 +88,7 @@ def runs(table, tmp_path, monkeypatch, statement, error, step, **options):
         handle = DeltaTable(path)
         with monkeypatch.context() as patch:
             calls = Calls(patch, number, error, **options)
-            with contextlib.suppress(type(error), StorageError, CommitStateUnknownError):
+            with contextlib.suppress(Killed, StorageError, CommitStateUnknownError):
                 statement(handle)
         yield path, DeltaTable(path).version() == 3
         shutil.rmtree(path)
@@ -138,12 +138,22 @@ def test_a_process_killed_at_any_moment_leaves_a_version(table):
         assert current.verify(deep=True).ok
 
 
+@pytest.mark.parametrize(
+    "number",
+    [
+        errno.ENOSPC,
+        errno.EACCES,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (errno.EIO, errno.EMFILE)),
+    ],
+    ids=errno.errorcode.get,
+)
 @STEPS
 @STATEMENTS
-def test_a_disk_that_is_full_at_any_call_leaves_no_file_behind(table, tmp_path, monkeypatch, statement, step):
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    outcomes = set()
-    for path, is_made in runs(table, tmp_path, monkeypatch, statement, full, step, is_last=False):
+def test_a_call_that_the_disk_refuses_is_a_storage_error_and_leaves_no_file_behind(
+    table, tmp_path, monkeypatch, statement, step, number
+):
+    refused, outcomes = OSError(number, os.strerror(number)), set()
+    for path, is_made in runs(table, tmp_path, monkeypatch, statement, refused, step, is_last=False):
         outcomes.add(is_made)
         assert seen(path) == (NEW[statement] if is_made else OLD)
         assert files_on_disk(path) == files_of_log(DeltaTable(path))
