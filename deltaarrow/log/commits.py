@@ -22,6 +22,7 @@ ReadCommits = Callable[[Store, Sequence[str]], list[list[JsonAction]]]
 """Reads the named commits of a store, as `read_commits` does."""
 
 
+_SHOWN = 40
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -30,8 +31,18 @@ def _parse_documents(text: str) -> Iterable[Any]:
     # `json` only finds where a document ends: it accepts NaN and lone surrogates, which are not JSON.
     decoder = json.JSONDecoder()
     position = _SPACE.match(text).end()  # type: ignore[union-attr] # it matches anywhere
+    end = 0
     while position < len(text):
-        _, end = decoder.raw_decode(text, position)
+        try:
+            _, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            if end and "\n" not in text[end:position]:
+                line, rest = text.count("\n", 0, position) + 1, text[position:].partition("\n")[0]
+                raise ValueError(
+                    f"line {line} has {rest[:_SHOWN]!r} after a JSON object, which may be what is left of"
+                    " another action; Spark ignores it. If nothing is lost, remove it from the file"
+                ) from error
+            raise
         yield orjson.loads(text[position:end])
         position = _SPACE.match(text, end).end()  # type: ignore[union-attr]
 

@@ -75,6 +75,17 @@ def test_what_is_not_json_is_refused(table, text):
     refused(table, LAST)
 
 
+def test_the_refusal_of_text_after_an_action_shows_it(table):
+    """Spark ignores the text."""
+    file = table / "_delta_log" / LAST
+    first, *rest = file.read_bytes().splitlines()
+    file.write_bytes(b"\n".join([first, *rest[:-1], rest[-1] + b" rubbish"]) + b"\n")
+    with pytest.raises(
+        CorruptLogError, match=rf"{LAST}.* line {1 + len(rest)} has 'rubbish' after a JSON object"
+    ):
+        DeltaTable(table).to_pyarrow_table()
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
 def test_a_commit_cut_off_within_a_line_is_refused(table, share):
     file = table / "_delta_log" / LAST
