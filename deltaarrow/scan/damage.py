@@ -83,9 +83,12 @@ def location_to_read(store: Store, path: str) -> str:
 
     Raises `CorruptDataFileError` if a pipe or another thing that is no file has the name.
     """
-    with reading(path):
-        store.arrow_path(path)
-    return store.location(path)
+    if not store.is_local:
+        return store.location(path)
+    try:
+        return store.arrow_path(path)
+    except IrregularFileError as error:
+        raise reading_failure(f"the data file {path}", error) from error
 
 
 def ensure_rows(path: str, metadata: Any, recorded: int | None) -> None:

@@ -255,10 +255,9 @@ class LocalStore:
         Raises `IrregularFileError` if it is that of a pipe or another thing which is no file.
         """
         path = self.location(name)
-        if name:
-            status = _status(path)
-            if status is not None:  # else the reader of the file says that it is absent
-                _ensure_regular(path, status)
+        # Where nothing is, the reader of the file says so.
+        if name and (status := _status(path)) is not None:
+            _ensure_regular(path, status)
         return path
 
     def fsspec_filesystem(self) -> None:
