@@ -45,6 +45,7 @@ from deltaarrow.schema import (
     resolve_partition_columns,
     without_column_ids,
 )
+from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import declared_rules, ensure_columns_unquoted, ensure_rules_declarable
 from deltaarrow.storage import Store
 from deltaarrow.transaction import (
@@ -64,10 +65,11 @@ class NewTable:
     """The schema, layout and properties of a new table, for `create_table` and for a first write.
 
     With `has_files` the table is made of files that exist: its columns keep their ids, and column mapping
-    finds them in the files by the names that they have; an id up to `highest_id` is taken. With
-    `maps_odd_names` a name with a space, or another character that Spark takes only with column mapping,
-    turns on column mapping by name, unless `configuration` says something of it. `through_catalog` says that
-    a catalog creates the table, and manages its commits.
+    finds them in the files by the names that they have; an id up to `highest_id` is taken. Columns with the
+    path and type of a column of `continued` get its id and physical name, if that version maps columns in the
+    same mode. With `maps_odd_names` a name with a space, or another character that Spark takes only with
+    column mapping, turns on column mapping by name, unless `configuration` says something of it.
+    `through_catalog` says that a catalog creates the table, and manages its commits.
     """
 
     schema: Schema
@@ -78,6 +80,7 @@ class NewTable:
     configuration: Mapping[str, str] = field(default_factory=dict)
     has_files: bool = False
     highest_id: int = 0
+    continued: Snapshot | None = None
     maps_odd_names: bool = False
     through_catalog: bool = False
 
@@ -127,9 +130,13 @@ class NewTable:
         # Column ids and physical names belong to the table that the schema was copied from.
         schema = self.schema if self.has_files else without_column_ids(self.schema)
         if mapping_mode != "none":
+            old = self.continued
+            if old is not None and old.mapping_mode != mapping_mode:
+                old = None
             schema, highest = assign_column_ids(
                 schema,
                 self.highest_id,
+                previous=None if old is None else old.schema,
                 keep_names=self.has_files,
                 nested=has_nested_ids(configuration),
             )

@@ -31,8 +31,8 @@ from deltaarrow.operations.replacement import stage_removal_of_all
 from deltaarrow.operations.write import begin_write, find_table, stage_write
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.schema import JsonObject, Schema, from_arrow_schema, render_path, without_table_metadata
-from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY, UNITY_TABLE_ID
+from deltaarrow.schema import Schema, from_arrow_schema, render_path, without_table_metadata
+from deltaarrow.schema.keys import UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties
@@ -192,7 +192,7 @@ def _replace(transaction: OptimisticTransaction, snapshot: Snapshot, table: NewT
         table = replace(table, configuration={**table.configuration, **held})
     # Columns that are gone keep their ids to themselves.
     highest = properties.COLUMN_MAPPING_MAX_COLUMN_ID.parse(snapshot.configuration)
-    table = replace(table, highest_id=max(table.highest_id, highest or 0))
+    table = replace(table, highest_id=max(table.highest_id, highest or 0), continued=snapshot)
     minimal, metadata = table.actions(transaction.clock)
     asked = [FEATURES[name] for name in supported_features(minimal) if name in FEATURES]
     schema = Schema.from_json(metadata.schema_string)
@@ -214,22 +214,16 @@ def _replace(transaction: OptimisticTransaction, snapshot: Snapshot, table: NewT
 def like_table(source: Snapshot, given: Mapping[str, str]) -> NewTable:
     """Return what a table like another one is: without its rows, with its columns, layout and features.
 
-    `given` are further properties.
+    Its columns keep their ids and physical names, and an identity column goes on from the highest value that
+    the source has assigned, as in delta-spark. `given` are further properties.
     """
-    features = {*(source.protocol.reader_features or ()), *(source.protocol.writer_features or ())}
     configuration = {name: text for name, text in source.configuration.items() if name not in _OF_THE_LOG}
-    asked = {f"{FEATURE_PREFIX}{name}": "supported" for name in features if name not in _NOT_ASKED_FOR}
-    fields = tuple(
-        replace(
-            each,
-            metadata=JsonObject(
-                {key: value for key, value in each.metadata.items() if key != IDENTITY_HIGH_WATER_MARK_KEY}
-            ),
-        )
-        for each in source.schema.fields
-    )
+    features = [name for name in supported_features(source.protocol) if name not in _NOT_ASKED_FOR]
+    asked = {f"{FEATURE_PREFIX}{name}": "supported" for name in features}
     return NewTable(
-        schema=Schema(fields),
+        schema=source.schema,
+        continued=source,
+        highest_id=properties.COLUMN_MAPPING_MAX_COLUMN_ID.parse(source.configuration) or 0,
         partition_by=source.partition_columns,
         cluster_by=tuple(map(render_path, clustering_columns(source))),
         description=source.metadata.description,

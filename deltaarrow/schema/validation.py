@@ -105,6 +105,7 @@ def _ensure_valid_type(data_type: DataType, path: str, mapping_mode: str, *, in_
     elif in_collection and data_type.type == "void":
         raise SchemaMismatchError(
             f"column {path!r} is a void inside an array or a map; give it a type, such as string"
+            " (Spark: DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE)"
         )
 
 

@@ -16,10 +16,18 @@ from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.features import properties
 from deltaarrow.partitions import partition_folder, random_prefix
 from deltaarrow.runtime.clock import Clock
-from deltaarrow.schema import Field, PrimitiveType, Schema, conform, physical_name, to_arrow_schema
+from deltaarrow.schema import (
+    Field,
+    PrimitiveType,
+    Schema,
+    conform,
+    physical_name,
+    to_arrow_schema,
+    to_arrow_type,
+)
 from deltaarrow.statistics import FileStatistics, parquet_leaves, statistics_columns, string_prefix_length
 from deltaarrow.write.new_file import FileFormat, NewFile
-from deltaarrow.write.physical import data_columns, file_schema, relabel
+from deltaarrow.write.physical import data_columns, file_schema, relabel, without_voids
 from deltaarrow.write.plan import WritePlan
 from deltaarrow.write.properties import ParquetLeaf, file_suffix
 from deltaarrow.write.routing import PartitionKey, split_by_partition
@@ -76,6 +84,11 @@ class FileLayout:
         self._target = _encoded(to_arrow_schema(written), plan.encoded_columns)
         columns = data_columns(written, plan.partition_columns, with_partitions=plan.materializes_partitions)
         self._data_names = columns.names
+        types = {each.name: each.type for each in written.fields}
+        # The types of structs whose void fields files leave out.
+        self._stored = {
+            each.name: to_arrow_type(each.type) for each in columns.fields if each.type != types[each.name]
+        }
         encoded = [
             physical_name(each, plan.mapping_mode)
             for each in columns.fields
@@ -154,6 +167,9 @@ class FileLayout:
 
     def _data_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.select(self._data_names)
+        for name, stored in self._stored.items():
+            column = without_voids(rows.column(name), stored)
+            rows = rows.set_column(rows.schema.get_field_index(name), pa.field(name, stored), column)
         if self._plan.materializes_partitions:
             for name in self._plan.partition_columns:
                 column = rows.column(name)

@@ -58,6 +58,24 @@ SELECT count(*) AS n FROM same;
 --| n bigint
 --| 0
 
+CREATE TABLE more_numbers LIKE numbers;
+
+INSERT INTO more_numbers (name) VALUES ('c');
+
+SELECT * FROM more_numbers;
+--| n bigint, name string
+--| 20, 'c'
+
+CREATE TABLE untyped USING delta AS SELECT struct(NULL AS a, id AS b, struct(NULL AS c, id AS d) AS e) AS s FROM range(1);
+
+INSERT INTO untyped SELECT struct(NULL, 7L, struct(NULL, 8L)) UNION ALL SELECT NULL;
+
+SELECT * FROM untyped ORDER BY s.b NULLS FIRST;
+--| s struct<a:void,b:bigint,e:struct<c:void,d:bigint>>
+--| NULL
+--| {a: NULL, b: 0, e: {c: NULL, d: 0}}
+--| {a: NULL, b: 7, e: {c: NULL, d: 8}}
+
 CREATE TABLE clustered (id INT, day DATE) USING delta CLUSTER BY (day, id);
 
 INSERT INTO clustered VALUES (1, DATE'2026-01-01');

@@ -100,6 +100,51 @@ def test_replacing_query_reads_the_version_that_is_replaced(con, tmp_path, monke
     assert sorted(con.sql("SELECT n FROM a").fetchall()) == [(1,), (2,)]
 
 
+MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+
+
+def mapped_columns(con, table):
+    """The id and physical name of each field by its path."""
+    paths: dict[str, tuple[int, str]] = {}
+
+    def add(data_type, path):
+        for each in getattr(data_type, "fields", ()):
+            metadata = each.metadata
+            paths[f"{path}{each.name}"] = (
+                metadata["delta.columnMapping.id"],
+                metadata["delta.columnMapping.physicalName"],
+            )
+            add(each.type, f"{path}{each.name}.")
+
+    location = con.sql(f"DESCRIBE DETAIL {table}").column("location")[0].as_py()
+    add(DeltaTable(location).snapshot.schema, "")
+    return paths
+
+
+def test_replaced_table_keeps_ids_and_physical_names_of_equal_columns(con):
+    con.sql(f"CREATE TABLE a (n INT, s STRUCT<x: INT, y: STRING>, t STRING, u STRUCT<x: INT>) {MAPPED}")
+    old = mapped_columns(con, "a")
+    columns = "T STRING, n BIGINT, s STRUCT<y: STRING, x: INT>, u STRUCT<x: INT>"
+    con.sql(f"CREATE OR REPLACE TABLE a ({columns}) {MAPPED}")
+    new = mapped_columns(con, "a")
+    kept = {"T": "t", "s.x": "s.x", "s.y": "s.y", "u": "u", "u.x": "u.x"}
+    assert {name: new[name] for name in kept} == {name: old[before] for name, before in kept.items()}
+    assert [new["n"][0], new["s"][0]] == [8, 9]
+    con.sql("CREATE OR REPLACE TABLE a (t STRING) TBLPROPERTIES ('delta.columnMapping.mode' = 'id')")
+    assert mapped_columns(con, "a")["t"][0] == 10
+
+
+def test_table_like_another_has_its_columns_protocol_and_next_number(con):
+    numbers = "n BIGINT GENERATED ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY -5)"
+    con.sql(f"CREATE TABLE a ({numbers}, v VARCHAR(3)) {MAPPED}; INSERT INTO a (v) VALUES ('x')")
+    con.sql("CREATE TABLE b LIKE a; INSERT INTO b (v) VALUES ('y')")
+    assert mapped_columns(con, "b") == mapped_columns(con, "a")
+    assert con.sql("SELECT * FROM b").fetchall() == [(5, "y")]
+    con.sql("CREATE TABLE c (n INT) TBLPROPERTIES ('delta.minWriterVersion' = '4'); CREATE TABLE d LIKE c")
+    versions = [con.sql(f"DESCRIBE DETAIL {name}").column("minWriterVersion")[0].as_py() for name in "cd"]
+    assert versions == [4, 4]
+
+
 def test_columns_of_nothing_have_no_type(con):
     con.sql("CREATE TABLE a AS SELECT NULL AS nothing, 1 AS n FROM range(3)")
     assert con.sql("DESCRIBE spark_catalog.default.a").column("data_type").to_pylist() == ["void", "int"]
