@@ -26,7 +26,7 @@ __all__ = [
     "render_view",
 ]
 
-_NAME = re.compile(r"[^\W\d_][\w -]*|\d[\w -]*", re.ASCII)
+_NAME = re.compile(r"(?!_delta_log$)\w[\w -]*", re.ASCII)
 _ID = "id"
 _LOCATION = "location"
 _MANAGED = "managed"

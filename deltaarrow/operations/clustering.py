@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from deltaarrow.actions import DomainMetadata
 from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import FEATURES, is_supported
 from deltaarrow.operations.alteration import Alteration
 from deltaarrow.operations.clustering_domain import (
@@ -31,8 +32,13 @@ def cluster_by(snapshot: Snapshot, columns: Sequence[str]) -> Alteration | None:
         columns: in Spark's notation; a field of a struct is named with dots.
 
     Raises:
-        SchemaMismatchError: as for `resolve_clustering_columns`.
+        SchemaMismatchError: the table has partition columns, and as for `resolve_clustering_columns`.
     """
+    if snapshot.partition_columns:
+        raise SchemaMismatchError(
+            "[DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED] a table has partition columns or"
+            f" clustering columns, not both (partition columns: {', '.join(snapshot.partition_columns)})"
+        )
     is_clustered = is_supported(snapshot.protocol, _FEATURE)
     if not columns and not is_clustered:
         return None

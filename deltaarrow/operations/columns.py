@@ -150,8 +150,9 @@ def drop_columns(
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping, or limits the texts inside the column.
-        SchemaMismatchError: the column does not exist, is a partition column or the only field of its struct,
-            or an expression of the table refers to it. `commit_alteration` refuses clustering columns.
+        SchemaMismatchError: the column does not exist, is a partition column, the only field of its struct
+            or the only column, or an expression of the table refers to it. `commit_alteration` refuses
+            clustering columns.
     """
     schema, dropped = snapshot.schema, []
     for column in columns:
@@ -169,6 +170,8 @@ def drop_columns(
         dropped.append(path)
     if not dropped:
         return None
+    if not schema.fields:
+        raise SchemaMismatchError("a table keeps at least one column; drop the table, or add a column first")
     configuration = with_statistics_columns(
         snapshot, lambda each: None if any(leads_to(path, each) for path in dropped) else each
     )

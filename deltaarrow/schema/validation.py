@@ -53,13 +53,11 @@ def ensure_valid_for_write(
             characters that old Parquet readers reject.
 
     Raises:
-        SchemaMismatchError: the schema has no columns; a name is empty, has such a character or differs from
+        SchemaMismatchError: a name is empty, has such a character or differs from
             another only in case; a struct is empty; an array or map contains ``void`` or NOT NULL; a
             default, comment or the like is not a text; or `resolve_partition_columns` rejects the partition
             columns.
     """
-    if not schema.fields:
-        raise SchemaMismatchError("a table needs at least one column")
     _ensure_valid_type(schema, "", mapping_mode, in_collection=False)
     resolve_partition_columns(schema, partition_columns)
 
@@ -110,7 +108,7 @@ def _ensure_valid_type(data_type: DataType, path: str, mapping_mode: str, *, in_
 
 
 def _ensure_valid_struct(struct: StructType, path: str, mapping_mode: str, in_collection: bool) -> None:
-    if not struct.fields:
+    if path and not struct.fields:  # the first rows of a table may decide on its columns
         raise SchemaMismatchError(f"column {path!r} is a struct without fields; add a field or drop it")
     spellings: dict[str, str] = {}
     for each in struct.fields:

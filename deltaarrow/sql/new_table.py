@@ -1,11 +1,12 @@
 """The location and the namespace of a table that a statement names or creates."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from deltaarrow.catalogs import FolderNamespace, Namespace, TableLocation
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations import Place
 from deltaarrow.spark_sql import TableName, Words
 from deltaarrow.storage import open_store
@@ -13,7 +14,7 @@ from deltaarrow.storage import open_store
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
-__all__ = ["namespace_of", "place_for", "subject_of", "unknown_schema"]
+__all__ = ["named", "namespace_of", "place_for", "subject_of", "unknown_schema"]
 
 _PLACES = "delta"
 
@@ -36,6 +37,17 @@ def unknown_schema(session: "Session", schema: str) -> TableNotFoundError:
     )
 
 
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Raise `UnsupportedFeatureError` for what a catalog refuses as a name, with `ValueError`."""
+    try:
+        yield
+    except DeltaError:
+        raise
+    except ValueError as error:
+        raise UnsupportedFeatureError(f"[INVALID_SCHEMA_OR_RELATION_NAME] {error}", feature="names") from None
+
+
 def place_for(session: "Session", name: TableName, location: str | None = None) -> Place:
     """Return the place of a table that a statement names.
 
@@ -44,7 +56,8 @@ def place_for(session: "Session", name: TableName, location: str | None = None) 
         name: the name.
         location: the folder that the statement gives a new table.
 
-    Raises `TableNotFoundError` for an unknown namespace, and `ValueError` for a name that cannot be one.
+    Raises `TableNotFoundError` for an unknown namespace, and `UnsupportedFeatureError` for a name that cannot
+    be one.
     """
     catalog = session.connection.catalog
     parts = tuple(catalog.without_catalog(name.parts))
@@ -67,7 +80,8 @@ def place_for(session: "Session", name: TableName, location: str | None = None) 
             f" {', '.join(catalog.namespaces()) or 'none'}); by place: delta.`/path`"
         )
     namespace = namespace_of(session, schema)
-    own = namespace.place_for(parts[-1])
+    with named():
+        own = namespace.place_for(parts[-1])
     if location is None:
         return Place(parts[-1], name.text, namespace, own)
     new = TableLocation(open_store(location, own.storage_options).uri, own.storage_options)

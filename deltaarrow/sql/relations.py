@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection, unknown_table
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.scan import metadata_of
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import TableName
@@ -58,6 +58,11 @@ class NamedRelations:
         snapshot = self._connection.catalog.find(names, at)
         if snapshot is not None:
             ensure_points_in_time(snapshot)
+            if not snapshot.schema.fields:
+                raise SchemaMismatchError(
+                    f"[DELTA_READ_TABLE_WITHOUT_COLUMNS] {written} has no columns yet: add columns, or write"
+                    " rows with mergeSchema or spark.databricks.delta.schema.autoMerge.enabled"
+                )
             return Relation(f"{written}{_at(travel)}", snapshot.schema, metadata_of(snapshot))
         if travel is not None:
             raise UnsupportedFeatureError(

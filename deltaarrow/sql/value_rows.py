@@ -39,8 +39,8 @@ def without_defaults(
     if not words.take("VALUES") or (dialect == "spark" and "DEFAULT" not in query.upper()):
         return query, list(columns)
     rows = []
-    while words.is_at("("):
-        rows.append(words.listed("a row"))
+    while words.is_at("(") or dialect == "spark":
+        rows.append(words.listed("a row") if words.is_at("(") else [words.expression(",")])
         if not words.take(","):
             break
     defaults = {

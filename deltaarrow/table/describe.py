@@ -13,6 +13,7 @@ import pyarrow as pa
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
 from deltaarrow.display.redaction import redacted
+from deltaarrow.features import supported_features
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.schema import PrimitiveType, Schema, StructType, physical_name
 from deltaarrow.snapshot import Snapshot
@@ -110,7 +111,6 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
     """
     store, metadata, protocol = snapshot.store, snapshot.metadata, snapshot.protocol
     num_files, size_in_bytes = snapshot.totals()
-    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
     return {
         "format": "delta",
         "id": metadata.id,
@@ -127,7 +127,7 @@ def describe_detail(snapshot: Snapshot) -> dict[str, Any]:
         "properties": dict(metadata.configuration),
         "minReaderVersion": protocol.min_reader_version,
         "minWriterVersion": protocol.min_writer_version,
-        "tableFeatures": sorted(features),
+        "tableFeatures": sorted(supported_features(protocol)),
     }
 
 

@@ -86,4 +86,72 @@ SELECT * FROM clustered;
 
 DROP TABLE clustered;
 
+CREATE TABLE bare USING delta;
+
+DESCRIBE bare;
+--| col_name string, data_type string, comment string
+
+SET spark.databricks.delta.schema.autoMerge.enabled = true;
+--| key string, value string
+--| 'spark.databricks.delta.schema.autoMerge.enabled', 'true'
+
+INSERT INTO bare SELECT 1 AS id, 'x' AS name;
+
+RESET spark.databricks.delta.schema.autoMerge.enabled;
+
+SELECT * FROM bare;
+--| id int, name string
+--| 1, 'x'
+
+CREATE TABLE widened USING delta;
+
+ALTER TABLE widened ADD COLUMNS (id INT);
+
+INSERT INTO widened VALUES (1);
+
+SELECT * FROM widened;
+--| id int
+--| 1
+
+CREATE TABLE placed (id INT) USING delta OPTIONS ('path' = '${folder}/placed', team 'a') TBLPROPERTIES ('k' = 'v');
+
+INSERT INTO placed VALUES (1);
+
+CREATE TABLE placed_too USING delta OPTIONS (PATH = '${folder}/placed');
+
+SELECT * FROM placed_too;
+--| id int
+--| 1
+
+SHOW TBLPROPERTIES placed_too ('option.team');
+--| key string, value string
+--| 'option.team', 'a'
+
+SHOW TBLPROPERTIES placed_too ('team');
+--| key string, value string
+--| 'team', 'a'
+
+CREATE TABLE placed_again USING delta LOCATION '${folder}/placed'
+TBLPROPERTIES ('delta.minWriterVersion' = '2', 'delta.feature.appendOnly' = 'supported', 'k' = 'v', 'team' = 'a', 'option.team' = 'a');
+
+CREATE TEMPORARY VIEW latest AS SELECT id, name, born FROM people;
+
+CREATE TABLE like_view LIKE latest USING delta;
+
+INSERT INTO like_view VALUES (3, 'Grace', NULL);
+
+SELECT * FROM like_view;
+--| id bigint, name string, born date
+--| 3, 'Grace', NULL
+
+CREATE TABLE _hidden (id INT) USING delta;
+
+INSERT INTO _hidden VALUES (1);
+
+SELECT * FROM _hidden;
+--| id int
+--| 1
+
+DROP TABLE _hidden;
+
 DROP TABLE IF EXISTS clustered;

@@ -47,3 +47,30 @@ INSERT INTO t VALUES ('7', 7, '2026-03-01');
 SELECT * FROM t WHERE id = 7;
 --| id int, name string, day date
 --| 7, '7', 2026-03-01
+
+CREATE TABLE one (n INT DEFAULT 5) USING delta TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported');
+
+INSERT INTO one VALUES (DEFAULT);
+
+INSERT INTO one VALUES DEFAULT;
+
+INSERT INTO one VALUES DEFAULT, 8, (9), (DEFAULT);
+
+SELECT * FROM one;
+--| n int
+--| 5
+--| 5
+--| 5
+--| 5
+--| 8
+--| 9
+
+CREATE TABLE partitions (id INT, p STRING) USING delta PARTITIONED BY (p);
+
+INSERT INTO partitions VALUES (1, '__HIVE_DEFAULT_PARTITION__'), (2, NULL);
+
+--? one node: Spark loses this one value of a partition column
+SELECT * FROM partitions;
+--| id int, p string
+--| 1, NULL
+--| 2, NULL

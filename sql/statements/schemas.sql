@@ -23,6 +23,23 @@ SHOW SCHEMAS LIKE 'shop_of*';
 --| namespace string
 --| 'shop_of_script'
 
+SET CATALOG spark_catalog;
+
+SET CATALOG 'spark_catalog';
+
+SHOW CATALOGS;
+--| catalog string
+--| 'spark_catalog'
+
+SHOW CATALOGS LIKE 'none*';
+--| catalog string
+
+USE spark_catalog;
+
+SHOW CURRENT NAMESPACE;
+--| catalog string, namespace string
+--| 'spark_catalog', 'shop_of_script'
+
 DROP SCHEMA shop_of_script;
 --! SCHEMA_NOT_EMPTY
 

@@ -17,7 +17,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import Definition, NewTable, WriteResult, cast_rows, define_table, like_table
-from deltaarrow.schema import Field, Schema, resolve_partition_columns
+from deltaarrow.schema import Field, Schema, resolve_partition_columns, without_table_metadata
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
@@ -75,10 +75,7 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
                 _ensure_described(there, table, location)
                 return WriteResult(None)
         if statement.query is None and not statement.columns:
-            raise SchemaMismatchError(
-                f"{statement.table.text} needs columns or a query: there is no table at"
-                f" {redacted(location.uri)} to take them from"
-            )
+            _ensure_may_lack_columns(statement)
         definition = Definition(
             table=_with_defaults(session, table),
             may_create=statement.may_create,
@@ -103,6 +100,20 @@ def _create_table(session: "Session", statement: CreateTable) -> pa.Table:
         if_not_exists=statement.if_not_exists,
     )
     return _NOTHING
+
+
+def _ensure_may_lack_columns(statement: CreateTable) -> None:
+    """Raise unless the first rows of a new table may decide on its columns."""
+    if statement.may_replace:
+        raise SchemaMismatchError(
+            f"[DELTA_SCHEMA_NOT_PROVIDED] {statement.table.text} needs columns or a query: a table that is"
+            " replaced does not lend its own"
+        )
+    if statement.clauses.partition_by or statement.clauses.cluster_by:
+        raise SchemaMismatchError(
+            f"[SPECIFY_PARTITION_IS_NOT_ALLOWED] {statement.table.text} has no columns yet to lay it out by:"
+            " declare the columns, or leave PARTITIONED BY and CLUSTER BY out"
+        )
 
 
 def _plan_create_table(session: "Session", statement: CreateTable) -> StatementPlan:
@@ -190,7 +201,7 @@ def _ensure_described(there: Snapshot, table: NewTable, location: TableLocation)
             f" {list(there.partition_columns)}"
         )
     wanted = new_table_configuration(table.configuration)
-    if wanted and wanted != dict(there.configuration):
+    if table.configuration and wanted != dict(there.configuration):
         raise SchemaMismatchError(
             f"[DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY] the table at {place} has other properties:"
             " leave TBLPROPERTIES out"
@@ -202,9 +213,8 @@ def _columns(schema: Schema) -> list[tuple[str, object, bool]]:
 
 
 def _create_table_like(session: "Session", statement: CreateTableLike) -> pa.Table:
-    source = session.table(statement.source).snapshot
     place = place_for(session, statement.table, statement.clauses.location)
-    table = _with_defaults(session, like_table(source, statement.clauses.properties))
+    table = _with_defaults(session, _like(session, statement))
 
     def build(store: Store, location: TableLocation) -> WriteResult:
         is_managed = location.is_managed and place.namespace is not None
@@ -212,6 +222,16 @@ def _create_table_like(session: "Session", statement: CreateTableLike) -> pa.Tab
 
     place.make(build, if_not_exists=statement.if_not_exists)
     return _NOTHING
+
+
+def _like(session: "Session", statement: CreateTableLike) -> NewTable:
+    """A new table with the columns of a view, or like another table."""
+    catalog, source = session.connection.catalog, statement.source
+    if catalog.view(source.parts) is None:
+        return like_table(session.table(source).snapshot, statement.clauses.properties)
+    columns = QueryRows(session, f"SELECT * FROM {source.text}").schema
+    schema = without_table_metadata(Schema(columns.fields))
+    return NewTable(schema=schema, configuration=statement.clauses.properties)
 
 
 def _clone_table(session: "Session", statement: CloneTable) -> pa.Table:

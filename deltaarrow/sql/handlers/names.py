@@ -12,7 +12,7 @@ from deltaarrow.catalogs import NamespaceCatalog, TableLocation, View, fold
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.display.redaction import redacted, without_secrets_of
-from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.features import FEATURE_PREFIX, properties
 from deltaarrow.operations import clustering_columns
 from deltaarrow.partitions import parse_partition_values
@@ -25,13 +25,14 @@ from deltaarrow.sql.duckdb_grammar import names as duckdb
 from deltaarrow.sql.handlers.definition import KINDS as DEFINITIONS
 from deltaarrow.sql.inspections import detail_of, spark_uri
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.new_table import namespace_of, unknown_schema
+from deltaarrow.sql.new_table import named, namespace_of, unknown_schema
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.names import (
     SCHEMAS,
     parse_create_schema,
     parse_describe,
     parse_drop_schema,
+    parse_set_catalog,
     parse_show,
     parse_use,
 )
@@ -46,6 +47,8 @@ from deltaarrow.sql.statements.names import (
     DescribeTable,
     Detach,
     DropSchema,
+    SetCatalog,
+    ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
     ShowCurrentNamespace,
@@ -127,9 +130,21 @@ def _use(session: "Session", statement: Use) -> "pa.Table | str":
     ):
         catalog.current = None
         return statement.text
+    is_catalog = len(statement.schema) == 1 and _is_of_catalog(session, (*statement.schema, ""))
+    if is_catalog and catalog.namespace(statement.schema[0]) is None:
+        return _NOTHING
     schema = _schema(session, statement.schema)
     namespace_of(session, schema)
     catalog.current = fold(schema)
+    return _NOTHING
+
+
+def _set_catalog(session: "Session", statement: SetCatalog) -> pa.Table:
+    if not _is_of_catalog(session, (statement.catalog, "")):
+        raise TableNotFoundError(
+            f"[CATALOG_NOT_FOUND] there is no catalog {statement.catalog}: a connection has one,"
+            f" {_CATALOG}, and deltaarrow.connect chooses it"
+        )
     return _NOTHING
 
 
@@ -151,7 +166,8 @@ def _create_schema(session: "Session", statement: CreateSchema) -> "pa.Table | s
     try:
         if session.connection.catalog.namespace(schema) is not None:
             raise FileExistsError(schema)
-        _names(session).create_namespace(schema)
+        with named():
+            _names(session).create_namespace(schema)
     except FileExistsError:
         if not statement.if_not_exists:
             raise UnsupportedFeatureError(
@@ -208,6 +224,10 @@ def _not_empty(schema: str, names: Sequence[str]) -> UnsupportedFeatureError:
 def _show_schemas(session: "Session", statement: ShowSchemas) -> pa.Table:
     names = session.connection.catalog.namespaces()
     return _texts(["namespace"], [[name] for name in _matching(names, statement.pattern)])
+
+
+def _show_catalogs(session: "Session", statement: ShowCatalogs) -> pa.Table:
+    return _texts(["catalog"], [[name] for name in _matching([_CATALOG], statement.pattern)])
 
 
 def _show_current_namespace(session: "Session", statement: ShowCurrentNamespace) -> pa.Table:
@@ -548,6 +568,8 @@ KINDS = (
         duckdb=parse_drop_schema,
     ),
     _show_kind("SCHEMAS", ShowSchemas, _show_schemas),
+    _show_kind("CATALOGS", ShowCatalogs, _show_catalogs),
+    StatementKind("SET CATALOG", (("SET", "CATALOG"),), SetCatalog, _set_catalog, spark=parse_set_catalog),
     _show_kind("CURRENT NAMESPACE", ShowCurrentNamespace, _show_current_namespace),
     _show_kind("TABLES", ShowTables, _show_tables),
     _show_kind("VIEWS", ShowViews, _show_views),

@@ -89,6 +89,10 @@ def _altered(words: Words, table: TableName) -> Any:
         return ReplaceColumns(table, fields)
     if words.take("SET", "TBLPROPERTIES"):
         return SetProperties(table, parse_properties(words))
+    if words.is_at("SET", "LOCATION"):
+        raise words.unsupported(
+            "a name keeps its location: give the other location a name of its own, with CREATE TABLE ... LOCATION"
+        )
     if words.take("UNSET", "TBLPROPERTIES"):
         words.take("IF", "EXISTS")
         return UnsetProperties(table, parse_property_names(words))

@@ -128,8 +128,8 @@ class _Clauses:
     """Reads what follows the columns of a new table, in any order."""
 
     all = (
-        *("USING", "PARTITIONED BY", "CLUSTER BY", "TBLPROPERTIES", "COMMENT", "LOCATION", "AS"),
-        *("OPTIONS", "CLUSTERED BY", "ROW FORMAT", "STORED", "SKEWED BY", "DEFAULT COLLATION"),
+        *("USING", "PARTITIONED BY", "CLUSTER BY", "TBLPROPERTIES", "OPTIONS", "COMMENT", "LOCATION", "AS"),
+        *("CLUSTERED BY", "ROW FORMAT", "STORED", "SKEWED BY", "DEFAULT COLLATION"),
     )
 
     def __init__(self, words: Words) -> None:
@@ -153,6 +153,7 @@ class _Clauses:
             self._found[clause] = self._take(clause)
         words.expect_end()
         found = self._found
+        self._take_options(found.pop("OPTIONS", {}))
         clauses = TableClauses(
             found.get("PARTITIONED BY", ()),
             found.get("CLUSTER BY", ()),
@@ -161,6 +162,21 @@ class _Clauses:
             found.get("LOCATION"),
         )
         return clauses, self._added, self._query
+
+    def _take_options(self, options: dict[str, str]) -> None:
+        """Take the path as LOCATION and other options as properties, under the two names that Spark uses."""
+        found, properties = self._found, dict[str, str]()
+        for name, text in options.items():
+            if name.lower() != "path":
+                properties |= {name: text, f"option.{name}": text}
+            elif "LOCATION" in found:
+                raise self._words.unsupported(
+                    f"LOCATION says {found['LOCATION']!r} and the option path {text!r}: leave one of them out"
+                )
+            else:
+                found["LOCATION"] = text
+        if properties:
+            found["TBLPROPERTIES"] = {**found.get("TBLPROPERTIES", {}), **properties}
 
     def _take(self, clause: str) -> Any:
         words = self._words
@@ -176,7 +192,7 @@ class _Clauses:
                 if words.take("AUTO"):
                     raise words.unsupported("CLUSTER BY AUTO needs Databricks: name the columns")
                 return () if words.take("NONE") else parse_column_names(words)
-            case "TBLPROPERTIES":
+            case "TBLPROPERTIES" | "OPTIONS":
                 return parse_properties(words)
             case "COMMENT":
                 return words.string("the comment of a table")
@@ -208,7 +224,7 @@ class _Clauses:
                 return tuple(names)
 
 
-_TAKEN = _Clauses.all[:7]
+_TAKEN = _Clauses.all[:8]
 
 
 def parse_drop_table(words: Words) -> DropTable:

@@ -12,6 +12,8 @@ from deltaarrow.sql.statements.names import (
     DescribeSchema,
     DescribeTable,
     DropSchema,
+    SetCatalog,
+    ShowCatalogs,
     ShowColumns,
     ShowCreateTable,
     ShowCurrentNamespace,
@@ -28,6 +30,7 @@ __all__ = [
     "parse_create_schema",
     "parse_describe",
     "parse_drop_schema",
+    "parse_set_catalog",
     "parse_show",
     "parse_use",
 ]
@@ -89,6 +92,18 @@ def parse_drop_schema(words: Words) -> DropSchema:
     return DropSchema(schema, if_exists, cascades, words.text)
 
 
+def parse_set_catalog(words: Words) -> SetCatalog:
+    """Read a SET CATALOG.
+
+    >>> parse_set_catalog(Words("SET CATALOG 'spark_catalog'")).catalog
+    'spark_catalog'
+    """
+    words.expect("SET", "CATALOG")
+    name = words.string("a catalog") if words.is_at_string else words.identifier("a catalog")
+    words.expect_end()
+    return SetCatalog(name)
+
+
 def parse_show(words: Words) -> Any:
     """Read a SHOW.
 
@@ -108,6 +123,8 @@ def _shown(words: Words) -> Any:
         if _take_any(words, "IN", "FROM"):
             words.identifier("a catalog")
         return ShowSchemas(_pattern(words))
+    if words.take("CATALOGS"):
+        return ShowCatalogs(_pattern(words))
     if words.take("CURRENT", "NAMESPACE") or words.take("CURRENT", "SCHEMA"):
         return ShowCurrentNamespace()
     if words.take("TABLES"):
@@ -131,8 +148,8 @@ def _shown(words: Words) -> Any:
     if words.take("CREATE", "TABLE"):
         return ShowCreateTable(words.table_name())
     raise words.refused(
-        "TABLES, VIEWS, SCHEMAS, CURRENT NAMESPACE, TBLPROPERTIES, COLUMNS, PARTITIONS or CREATE TABLE is"
-        " expected"
+        "TABLES, VIEWS, SCHEMAS, CATALOGS, CURRENT NAMESPACE, TBLPROPERTIES, COLUMNS, PARTITIONS or CREATE"
+        " TABLE is expected"
     )
 
 

@@ -15,6 +15,8 @@ __all__ = [
     "DescribeTable",
     "Detach",
     "DropSchema",
+    "SetCatalog",
+    "ShowCatalogs",
     "ShowColumns",
     "ShowCreateTable",
     "ShowCurrentNamespace",
@@ -53,6 +55,20 @@ class DropSchema:
     if_exists: bool = False
     cascades: bool = False
     text: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class SetCatalog:
+    """``SET CATALOG catalog``."""
+
+    catalog: str
+
+
+@dataclass(frozen=True)
+class ShowCatalogs:
+    """``SHOW CATALOGS [LIKE pattern]``."""
+
+    pattern: str | None = None
 
 
 @dataclass(frozen=True)
