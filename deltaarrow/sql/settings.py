@@ -5,8 +5,9 @@ record::
 
     session.settings[AUTO_MERGE]    # False, unless the session says otherwise
 
-Settings that only tune Spark's own work are taken and have no effect. Any other name is refused: a setting
-that is ignored may change what a script does.
+Settings that only tune Spark's own work are taken and have no effect, and others have one value; both are in
+`deltaarrow.sql.spark_settings`. Any other name is refused: a setting that is ignored may change what a script
+does.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from deltaarrow.features import FEATURE_PREFIX, PROPERTIES, find_feature
 from deltaarrow.features.property import parse_boolean
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties, Transaction
 from deltaarrow.spark_sql import UTC, TimeZone, parse_time_zone
+from deltaarrow.sql.spark_settings import FIXED, has_no_effect
 
 __all__ = [
     "ANSI",
@@ -232,29 +234,6 @@ SETTINGS: dict[str, Setting[Any]] = {
 }
 """The settings that statements obey, by name."""
 
-_TUNING = frozenset(
-    (
-        "spark.databricks.delta.checkpoint.partSize",
-        "spark.databricks.delta.deltaLog.minorCompaction.useForReads",
-        "spark.databricks.delta.merge.repartitionBeforeWrite.enabled",
-        "spark.databricks.delta.optimize.maxThreads",
-        "spark.databricks.delta.optimize.repartition.enabled",
-        "spark.databricks.delta.snapshotPartitions",
-        "spark.databricks.delta.vacuum.parallelDelete.enabled",
-        "spark.default.parallelism",
-        "spark.sql.adaptive.coalescePartitions.enabled",
-        "spark.sql.adaptive.enabled",
-        "spark.sql.adaptive.skewJoin.enabled",
-        "spark.sql.autoBroadcastJoinThreshold",
-        "spark.sql.broadcastTimeout",
-        "spark.sql.files.maxPartitionBytes",
-        "spark.sql.shuffle.partitions",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism",
-    )
-)
-"""How Spark divides its work: taken, shown, and without effect."""
-
-
 _DEFAULTS = _DELTA + "properties.defaults."
 _DEFAULT_FEATURES = f"{_DEFAULTS}{FEATURE_PREFIX.partition('.')[2]}"
 _DEFAULT_PROPERTIES = {_DEFAULTS + each.name.partition(".")[2]: each.name for each in PROPERTIES.values()}
@@ -288,6 +267,13 @@ class Settings:
         """
         _ensure_known(name)
         setting = SETTINGS.get(name)
+        fixed = FIXED.get(name)
+        if fixed is not None and text.lower() != fixed.value.lower():
+            raise UnsupportedFeatureError(
+                f"[INVALID_CONF_VALUE.OUT_OF_RANGE_OF_OPTIONS] {name} can only be {fixed.value} here, not"
+                f" {text!r}: {fixed.reason}",
+                feature=name,
+            )
         if setting is not None:
             try:
                 self._values[name] = setting.parse(text)
@@ -328,7 +314,9 @@ class Settings:
         """The value as SET shows it. `UnsupportedFeatureError` for a name that means nothing here."""
         _ensure_known(name)
         setting = SETTINGS.get(name)
-        return self._texts.get(name, UNDEFINED if setting is None else setting.shown)
+        fixed = FIXED.get(name)
+        default = UNDEFINED if fixed is None else fixed.value
+        return self._texts.get(name, default if setting is None else setting.shown)
 
     def texts(self) -> dict[str, str]:
         """Return what was set, in the order of the names."""
@@ -390,8 +378,8 @@ def _default_property(name: str) -> str | None:
 
 
 def _ensure_known(name: str) -> None:
-    known = (*SETTINGS, *_TUNING)
-    if name not in known and _default_property(name) is None:
+    known = (*SETTINGS, *FIXED)
+    if name not in known and _default_property(name) is None and not has_no_effect(name):
         if name.startswith(_DEFAULTS):
             known = tuple(_DEFAULT_PROPERTIES)
         raise UnsupportedFeatureError(

@@ -26,6 +26,24 @@ SET spark.sql.shuffle.partitions = 1;
 --| key string, value string
 --| 'spark.sql.shuffle.partitions', '1'
 
+SET spark.sql.caseSensitive;
+--| key string, value string
+--| 'spark.sql.caseSensitive', 'false'
+
+SET spark.sql.caseSensitive = false;
+--| key string, value string
+--| 'spark.sql.caseSensitive', 'false'
+
+SET spark.sql.storeAssignmentPolicy = ansi;
+--| key string, value string
+--| 'spark.sql.storeAssignmentPolicy', 'ansi'
+
+SET spark.databricks.delta.merge.optimizeInsertOnlyMerge.enabled = false;
+--| key string, value string
+--| 'spark.databricks.delta.merge.optimizeInsertOnlyMerge.enabled', 'false'
+
+RESET spark.databricks.delta.merge.optimizeInsertOnlyMerge.enabled;
+
 SET TIME ZONE 'UTC';
 --| key string, value string
 --| 'spark.sql.session.timeZone', 'UTC'

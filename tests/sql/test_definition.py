@@ -145,6 +145,25 @@ def test_table_like_another_has_its_columns_protocol_and_next_number(con):
     assert versions == [4, 4]
 
 
+def test_table_without_columns_gets_those_of_its_first_rows(con, tmp_path):
+    con.sql("CREATE TABLE a; CREATE TABLE b TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    with pytest.raises(SchemaMismatchError, match="DELTA_READ_TABLE_WITHOUT_COLUMNS"):
+        con.sql("SELECT * FROM a")
+    place = tmp_path / "catalog" / "default"
+    assert DeltaTable(place / "a").to_pyarrow_table().num_rows == 0
+    write_deltalake(place / "a", pa.table({"n": [1]}), mode="append", schema_mode="merge")
+    assert con.sql("SELECT * FROM a").fetchall() == [(1,)]
+    (tmp_path / "rows.json").write_text('{"n": 2, "s": "x"}')
+    con.sql(
+        f"COPY INTO b FROM '{tmp_path}/rows.json' FILEFORMAT = JSON COPY_OPTIONS ('mergeSchema' = 'true')"
+    )
+    assert con.sql("SELECT * FROM b").fetchall() == [(2, "x")]
+    con.sql("RESTORE TABLE b TO VERSION AS OF 0; TRUNCATE TABLE b")
+    assert con.sql("DESCRIBE b").num_rows == 0
+    with pytest.raises(SchemaMismatchError, match="keeps at least one column"):
+        con.sql("ALTER TABLE b ADD COLUMN n INT; ALTER TABLE b DROP COLUMN n")
+
+
 def test_columns_of_nothing_have_no_type(con):
     con.sql("CREATE TABLE a AS SELECT NULL AS nothing, 1 AS n FROM range(3)")
     assert con.sql("DESCRIBE spark_catalog.default.a").column("data_type").to_pylist() == ["void", "int"]
@@ -161,7 +180,7 @@ def test_statement_that_fails_leaves_neither_table_nor_name(con, tmp_path):
         "CREATE TABLE bad AS SELECT 1 AS a, 2 AS a",
         "CREATE TABLE bad SHALLOW CLONE a VERSION AS OF 7",
         "CREATE TABLE bad LIKE nothing",
-        f"CREATE TABLE bad USING delta LOCATION '{tmp_path}/bad'",
+        f"CREATE OR REPLACE TABLE bad USING delta LOCATION '{tmp_path}/bad'",
     ):
         with pytest.raises(DeltaError):
             con.sql(text)
@@ -254,7 +273,13 @@ def test_like_and_clones(con):
         ("CREATE TABLE t (a INT) AS SELECT 1 AS a", "leave them out"),
         ("CREATE TABLE t (a INT) TBLPROPERTIES ('a' = 'b', 'a' = 'c')", "given twice"),
         ("CREATE EXTERNAL TABLE t (a INT)", "give its LOCATION"),
-        ("CREATE TABLE t", "needs columns or a query"),
+        ("CREATE OR REPLACE TABLE t", "needs columns or a query"),
+        ("CREATE TABLE t PARTITIONED BY (a)", "no columns yet"),
+        ("CREATE TABLE t (a INT) OPTIONS ('path' = 'x') LOCATION 'y'", "leave one of them out"),
+        ("ALTER TABLE t SET LOCATION 'x'", "a name keeps its location"),
+        ("SET CATALOG nothing", "CATALOG_NOT_FOUND"),
+        ("CREATE TABLE `_delta_log` (a INT)", "INVALID_SCHEMA_OR_RELATION_NAME"),
+        ("CREATE SCHEMA `a.b`", "INVALID_SCHEMA_OR_RELATION_NAME"),
         ("CREATE TABLE nope.t (a INT)", r"SCHEMA_NOT_FOUND.*\(schemas: default\)"),
         ("CREATE TABLE other.a.b (a INT)", "has three parts"),
         ("CREATE GLOBAL TEMP VIEW v AS SELECT 1", "TEMPORARY is expected"),

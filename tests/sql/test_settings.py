@@ -1,4 +1,9 @@
-"""SET, RESET and EXPLAIN, and statements that are refused by name."""
+"""SET, RESET and EXPLAIN, and statements that are refused by name.
+
+``python -m tests.sql.test_settings`` rewrites the table of fixed settings in ``docs/sql.md``.
+"""
+
+import re
 
 import duckdb
 import pyarrow as pa
@@ -20,7 +25,15 @@ from deltaarrow.sql.settings import (
     TIME_ZONE,
     Settings,
 )
+from deltaarrow.sql.spark_settings import FIXED
+from tests.support.modules import ROOT
 
+PAGE = ROOT / "docs" / "sql.md"
+TABLE = re.compile(
+    r"(?<=<!-- fixed settings: written by `python -m tests\.sql\.test_settings` -->\n).*?"
+    r"(?=<!-- end of fixed settings -->)",
+    re.DOTALL,
+)
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
 
@@ -64,6 +77,62 @@ def test_default_is_what_its_text_means(name):
     else:
         settings.set(name, shown)
         assert settings[setting] == setting.default
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.sql.adaptive.skewJoin.enabled",
+        "spark.sql.optimizer.excludedRules",
+        "spark.sql.files.maxPartitionBytes",
+        "spark.sql.parquet.filterPushdown.date",
+        "spark.databricks.delta.stats.skipping",
+        "spark.databricks.delta.merge.materializeSource.maxAttempts",
+        "spark.databricks.delta.streaming.schemaTracking.enabled",
+        "spark.databricks.delta.incremental.commit.verify",
+    ],
+)
+def test_setting_of_sparks_own_work_has_no_effect(con, name):
+    assert pairs(con.sql(f"SET {name}")) == [(name, "<undefined>")]
+    assert pairs(con.sql(f"SET {name} = true")) == [(name, "true")]
+    con.sql(f"RESET {name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.sql.optimizer.decorrelateSubqueryLegacyIncorrectCountHandling.enabled",
+        "spark.sql.files.maxRecords",
+        "spark.sql.legacy.timeParserPolicy",
+        "spark.databricks.delta.typeWidening.allowAutomaticWidening",
+        "spark.databricks.delta.vacuum.logging.enabled",
+        "spark.databricks.delta.merge.failIfSourceChanged",
+    ],
+)
+def test_setting_that_may_change_an_answer_is_refused(con, name):
+    with pytest.raises(UnsupportedFeatureError, match="means nothing here"):
+        con.sql(f"SET {name} = true")
+
+
+@pytest.mark.parametrize("name", sorted(FIXED))
+def test_fixed_setting_has_one_value(con, name):
+    value = FIXED[name].value
+    assert pairs(con.sql(f"SET {name}")) == [(name, value)]
+    assert pairs(con.sql(f"SET {name} = {value.upper()}")) == [(name, value.upper())]
+    with pytest.raises(UnsupportedFeatureError, match=re.escape(FIXED[name].reason)):
+        con.sql(f"SET {name} = other")
+    con.sql(f"RESET {name}")
+    assert pairs(con.sql("SET")) == []
+
+
+def fixed_settings():
+    rows = [f"| `{name}` | `{each.value}` | {each.reason} |\n" for name, each in sorted(FIXED.items())]
+    return "\n| Setting | Value | Reason |\n|---|---|---|\n" + "".join(rows) + "\n"
+
+
+def test_page_lists_the_fixed_settings():
+    [written] = TABLE.findall(PAGE.read_text("utf-8"))
+    assert written == fixed_settings()
 
 
 def test_values_have_their_types():
@@ -283,3 +352,7 @@ def test_default_properties_are_those_of_new_tables_alone(con, tmp_path):
     }
     appended = {"delta.appendOnly": "true"}
     assert found == {"there": {}, "new": appended, "like": appended}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(TABLE.sub(lambda _: fixed_settings(), PAGE.read_text("utf-8")), "utf-8")

@@ -111,7 +111,7 @@ def _ensure_may_lack_columns(statement: CreateTable) -> None:
         )
     if statement.clauses.partition_by or statement.clauses.cluster_by:
         raise SchemaMismatchError(
-            f"[SPECIFY_PARTITION_IS_NOT_ALLOWED] {statement.table.text} has no columns yet to lay it out by:"
+            f"{statement.table.text} has no columns yet to lay it out by:"
             " declare the columns, or leave PARTITIONED BY and CLUSTER BY out"
         )
 

@@ -91,7 +91,7 @@ def _altered(words: Words, table: TableName) -> Any:
         return SetProperties(table, parse_properties(words))
     if words.is_at("SET", "LOCATION"):
         raise words.unsupported(
-            "a name keeps its location: give the other location a name of its own, with CREATE TABLE ... LOCATION"
+            "a name keeps its location: give the other location another name, with CREATE TABLE ... LOCATION"
         )
     if words.take("UNSET", "TBLPROPERTIES"):
         words.take("IF", "EXISTS")
