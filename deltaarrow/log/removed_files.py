@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import empty_table
+from deltaarrow.columnar.arrays import empty_table, scalar_of
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import parse_commit, read_commit
 from deltaarrow.log.names import LogFile
 from deltaarrow.storage import Store, decode_path
 
-__all__ = ["NAMED_SCHEMA", "read_named_files", "read_removed_files", "removed_before"]
+__all__ = ["NAMED_SCHEMA", "expired_in", "read_named_files", "read_removed_files", "removed_before"]
 
 NAMED_SCHEMA = pa.schema(
     [
@@ -55,6 +56,13 @@ def removed_before(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> 
         found.append(table)
         last = commit.version
     return None if last is None else _Removed(last, pa.concat_tables(found).combine_chunks())
+
+
+def expired_in(store: Store, commits: Sequence[LogFile], cutoff_ms: int) -> pa.Table:
+    """Return what left the table in commits, and whose tombstones are older than the cut-off."""
+    found = pa.concat_tables([empty_table(NAMED_SCHEMA), *_read_in_turn(store, commits)])
+    is_expired = pc.less(found.column("deletion_timestamp"), scalar_of(cutoff_ms, pa.int64()))
+    return found.filter(pc.fill_null(is_expired, scalar_of(False, pa.bool_())))
 
 
 def _read_in_turn(store: Store, commits: Sequence[LogFile]) -> Iterator[pa.Table]:

@@ -1,6 +1,7 @@
 """Candidates by the log alone: files that commits older than the retention have removed.
 
-Nothing is listed. The commits after the last VACUUM that went by the log are read, up to the newest one
+Nothing is listed. The age of a commit is that of its file, as in delta-spark, or its in-commit timestamp. The
+commits after the last VACUUM that went by the log are read, up to the newest one
 that is older than the retention, for removed files, their deletion vectors and change data files. Where the
 log was cleaned up and does not reach back to that VACUUM, `is_strict` refuses it as delta-spark's LITE does;
 otherwise the tombstones that the newest version remembers stand in for the commits, and what both have
@@ -18,8 +19,8 @@ from deltaarrow.columnar.arrays import empty_table
 from deltaarrow.errors import VacuumError, VersionNotFoundError
 from deltaarrow.log import LogState
 from deltaarrow.log.last_vacuum import read_last_vacuum
-from deltaarrow.log.removed_files import removed_before
-from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Decision, distinct
+from deltaarrow.log.removed_files import expired_in, removed_before
+from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Decision, distinct, whole
 from deltaarrow.operations.vacuum.names import listed_names, vector_names
 from deltaarrow.operations.vacuum.needed import OF_TOMBSTONES, expired_tombstones, retained_tombstones
 from deltaarrow.operations.vacuum.reasons import Reason
@@ -62,7 +63,14 @@ def candidates_of_log(snapshot: Snapshot, cutoff_ms: int, *, is_strict: bool, wi
     if with_kept:
         retained = _files_named(store, [_tombstones(snapshot, retained_tombstones, cutoff_ms)])
         kept.append(Decision.begin(retained.inside, Reason.RETAINED))
-        elsewhere = distinct(pa.concat_tables([named.elsewhere, retained.elsewhere]))
+        complete = start - 1 if removed is None else removed.version
+        late = [each for each in times.commits if each.version > complete]
+        waiting = _files_named(store, [expired_in(store, late, cutoff_ms)])
+        is_new = pc.invert(
+            pc.is_in(waiting.inside.column("path"), value_set=whole(named.inside.column("path")))
+        )
+        kept.append(Decision.begin(waiting.inside.filter(is_new), Reason.COMMIT_RETAINED))
+        elsewhere = distinct(pa.concat_tables([named.elsewhere, retained.elsewhere, waiting.elsewhere]))
         kept.append(Decision.begin(elsewhere, Reason.ELSEWHERE))
     return Candidates(
         files=named.inside,

@@ -12,6 +12,8 @@ class Reason(StrEnum):
     """A data file of the newest version, or the deletion vectors of one."""
     RETAINED = "tombstone within retention"
     """Removed from the table so lately that readers of an older version may need it."""
+    COMMIT_RETAINED = "removing commit within retention"
+    """The tombstone is past the retention, and the commit file with it is not: the table was copied."""
     KEPT_VERSION = "version kept"
     """Of a version that the caller keeps."""
     NAMED_SINCE = "named by a newer commit"

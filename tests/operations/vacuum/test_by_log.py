@@ -295,3 +295,25 @@ def test_appends_remove_nothing(tmp_path):
         append(tmp_path, number)
     assert vacuum(tmp_path, 0, dry_run=False) == []
     assert DeltaTable(tmp_path).version() == 2
+
+
+@WAYS
+def test_copied_table_keeps_what_left_it_before_the_copy_and_the_report_says_why(tmp_path, lite):
+    # delta-spark's LITE goes by the age of commit files too, whatever the tombstones say.
+    for number in range(3):
+        overwrite(tmp_path, number)
+    before = stored(tmp_path)
+    for commit in (tmp_path / "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        for action in actions:
+            if "remove" in action:
+                action["remove"]["deletionTimestamp"] -= 30 * DAY_MS
+        commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    removed = before - live(tmp_path)
+    assert vacuum(tmp_path, lite=lite) == []
+    assert reasons(tmp_path, lite=lite) == dict.fromkeys(removed, "removing commit within retention")
+    age_commits(tmp_path, 30, 0, 1, 2)
+    assert set(vacuum(tmp_path, lite=lite)) == removed
+    assert reasons(tmp_path, lite=lite) == dict.fromkeys(removed, "tombstone past retention")
+    vacuum(tmp_path, lite=lite, dry_run=False)
+    assert reasons(tmp_path, lite=lite) == {}
