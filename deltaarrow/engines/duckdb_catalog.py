@@ -5,7 +5,8 @@ in a statement          what it is                                   its version
 ======================  ===========================================  ================================
 ``orders``              registered under this name                   the registered one, until
                                                                      it is refreshed
-``orders``              a table of the current namespace             the newest at each statement
+``orders``              a table of the current namespace; where      the newest at each statement
+                        none is, of the namespace ``default``
 ``lake.orders``         a table of the namespace ``lake``: an        the newest at each statement
                         attached folder, or one of the catalog
 ``recent``,             a view of the connection, or of a namespace  that of the names in it
@@ -19,7 +20,7 @@ Each may be read at another version or time as well (`deltaarrow.engines.duckdb_
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -66,6 +67,10 @@ class Catalog:
         self.names = names
         self.current: str | None = None
         """The case-folded namespace of names that stand alone; of this cursor."""
+        self.fallback: str | None = None
+        """The case-folded namespace in which names alone are found that DuckDB lacks, if none is current."""
+        self.is_of_duckdb: Callable[[str], bool] = lambda name: False
+        """Whether DuckDB has a table or view of a name that stands alone."""
         self._pinned: dict[str, tuple[str, Snapshot]] = {}
         self._attached: dict[str, tuple[str, Namespace]] = {}
         self._views: dict[str, View] = {}
@@ -78,7 +83,7 @@ class Catalog:
     def cursor(self) -> Self:
         """Return the same names for another cursor, with a current namespace of its own."""
         other = type(self)(self.storage_options, self.names)
-        other.current, other._lock = self.current, self._lock
+        other.current, other.fallback, other._lock = self.current, self.fallback, self._lock
         other._pinned, other._attached, other._opened = self._pinned, self._attached, self._opened
         other._views = self._views
         return other
@@ -205,10 +210,18 @@ class Catalog:
     def schema_of(self, names: Sequence[str]) -> str | None:
         """The catalog's schema, case-folded, that a name in a statement is in; None for any other."""
         if len(names) == 1:
-            return None if self.is_pinned(names) else self.current
+            return None if self.is_pinned(names) else self.current or self._fallback_of(names[0])
         names = self.without_catalog(names)
         schema = fold(names[0]) if len(names) == 2 else None
         return schema if schema in self.schemas else None
+
+    def _fallback_of(self, name: str) -> str | None:
+        """The namespace that is not current, and in which a name that stands alone is found."""
+        namespace = None if self.fallback is None else self.namespace(self.fallback)
+        if namespace is None or self.is_of_duckdb(name):
+            return None
+        is_known = namespace.find(name) is not None or namespace.view(name) is not None
+        return self.fallback if is_known else None
 
     @property
     def schemas(self) -> frozenset[str]:
@@ -217,7 +230,7 @@ class Catalog:
 
     def is_mentioned(self, folded: str) -> bool:
         """Whether a case-folded statement may name a table of the catalog."""
-        if self.current is not None or CHANGES in folded or may_name(folded, _SPARK_CATALOG):
+        if self.current or self.fallback or CHANGES in folded or may_name(folded, _SPARK_CATALOG):
             return True
         return any(may_name(folded, name) for name in (*self._pinned, *self._views, *self.schemas))
 

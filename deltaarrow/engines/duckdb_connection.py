@@ -86,6 +86,18 @@ class StatementRunner(Protocol):
         """Return the rows of a function about a table, such as ``delta_history``."""
 
 
+_OWN = """
+    SELECT database_name, schema_name, database_name = current_database() AND schema_name = current_schema()
+    FROM (
+        SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal
+        UNION ALL
+        SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal
+    )
+    WHERE lower(name) = lower(?)
+"""
+"""Where DuckDB has tables and views of a name, and whether that is where it looks for a name alone."""
+
+
 class DeltaConnection:
     """A DuckDB connection made by `deltaarrow.connect`; any other attribute is that of `connection`.
 
@@ -111,6 +123,7 @@ class DeltaConnection:
         self._rewriter = Rewriter(
             connection, catalog, inspect=None if front_end is None else front_end.inspect
         )
+        catalog.is_of_duckdb = lambda name: self.has_own((name,))
         self._errors = QueryErrors(interrupt=connection.interrupt)
 
     @property
@@ -355,9 +368,22 @@ class DeltaConnection:
             in_namespace: whether it has to be in a namespace of Delta tables, which may lack such a table.
         """
         is_known = self._catalog.schema_of(names) is not None
-        if len(names) == 1 and not in_namespace:
-            is_known = is_known and self._catalog.locate(names) is not None
+        if len(names) == 1:
+            # A new table goes into a namespace that is current.
+            asked = self._catalog.current if in_namespace else self._catalog.locate(names)
+            is_known = is_known and asked is not None
         return is_known and not self._rewriter.is_hidden(names)
+
+    def has_own(self, names: Sequence[str]) -> bool:
+        """Whether DuckDB has a table or view of a name; it would read a file or a variable for any other."""
+        *qualifiers, name = names
+        found = self._connection.execute(_OWN, [name]).fetchall()
+        if not qualifiers:
+            return any(is_current or database == "temp" for database, _, is_current in found)
+        wanted = tuple(map(fold, qualifiers))
+        return any(
+            wanted in ((fold(schema),), (fold(database), fold(schema))) for database, schema, _ in found
+        )
 
     def attach(
         self,

@@ -45,7 +45,9 @@ def connect(
         catalog: where namespaces and tables have their names: an object, or a text as `open_catalog` takes
             it, such as the folder of a `FileCatalog`, or the address of a Unity Catalog server with the name
             of a catalog, as ``https://unity.example/main``. Tables may be named with the catalog too:
-            ``main.shop.orders``.
+            ``main.shop.orders``. Those of the namespace ``default`` are found by their names alone, unless
+            DuckDB has a table of that name or USE names another namespace. In DuckDB's dialect
+            CREATE TABLE and DROP TABLE mean DuckDB's own tables until USE names a namespace.
         dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's. With
             Spark's, a database that is opened here shows times in UTC, the session time zone.
         progress: told, while a statement of maintenance runs, how much is done and of how much.
@@ -64,8 +66,9 @@ def connect(
     """
     known = None if catalog is None else given_catalog(catalog, storage_options)
     names = Catalog(storage_options, known)
-    if known is not None and dialect == "spark" and known.namespace(_DEFAULT) is not None:
-        names.current = _DEFAULT
+    if known is not None and known.namespace(_DEFAULT) is not None:
+        names.fallback = _DEFAULT
+        names.current = _DEFAULT if dialect == "spark" else None
     front_end = FrontEnd(dialect, progress)
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, names, front_end=front_end)

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.catalogs import fold
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import DeltaConnection, unknown_table
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
@@ -17,17 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["NamedRelations"]
-
-_OWN = """
-    SELECT database_name, schema_name, database_name = current_database() AND schema_name = current_schema()
-    FROM (
-        SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() WHERE NOT internal
-        UNION ALL
-        SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal
-    )
-    WHERE lower(name) = lower(?)
-"""
-"""Where DuckDB has tables and views of a name, and whether that is where it looks for a name alone."""
 
 _FEEDS = ("table_changes", "table_changes_by_path")
 
@@ -68,21 +56,10 @@ class NamedRelations:
             raise UnsupportedFeatureError(
                 f"{TableName(names).text} is no Delta table, which alone has versions", feature="time travel"
             )
-        if not self._is_own(names):
+        if not self._connection.has_own(names):
             raise unknown_table(self._connection.catalog, names)
         columns = self._arrow_columns(written)
         return Relation(_in_microseconds(written, columns), Schema.from_arrow(columns))
-
-    def _is_own(self, names: tuple[str, ...]) -> bool:
-        """Whether DuckDB has a table or view of a name; it would read a file or a variable for any other."""
-        *qualifiers, name = names
-        found = self._connection.connection.execute(_OWN, [name]).fetchall()
-        if not qualifiers:
-            return any(is_current or database == "temp" for database, _, is_current in found)
-        wanted = tuple(map(fold, qualifiers))
-        return any(
-            wanted in ((fold(schema),), (fold(database), fold(schema))) for database, schema, _ in found
-        )
 
     def function(self, name: str, arguments: tuple[object, ...]) -> Relation | None:
         """Return the relation of a feed of changes; None for another function."""

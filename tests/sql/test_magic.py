@@ -38,9 +38,23 @@ def test_dialect_and_output(shell, lake):
     options = f"--dialect spark --attach 'lake={lake}' -o moved"
     assert shell.run_cell_magic("delta", options, "OPTIMIZE lake.t") is None
     assert shell.user_ns["moved"].columns == ["path", "metrics"]
-    assert shell.run_line_magic("delta", 'SELECT "a" AS x').fetchall() == [("a",)]
+    assert shell.run_cell_magic("delta", "--dialect spark", 'SELECT "a" AS x').fetchall() == [("a",)]
     assert shell.run_cell_magic("delta", "--dialect duckdb", "SELECT 3 // 2").fetchall() == [(1,)]
-    assert shell.run_line_magic("delta", "GENERATE symlink_format_manifest FOR TABLE lake.t") is None
+    manifest = "GENERATE symlink_format_manifest FOR TABLE lake.t"
+    assert shell.run_cell_magic("delta", "--dialect spark", manifest) is None
+
+
+def test_dialect_holds_for_its_cell(shell, lake):
+    options = f"--dialect spark --attach 'lake={lake}'"
+    assert shell.run_cell_magic("delta", options, 'SELECT "a" AS x').fetchall() == [("a",)]
+    assert shell.run_cell_magic("delta", "", "SELECT 3 // 2").fetchall() == [(1,)]
+    assert shell.run_line_magic("delta", "SELECT 3 // 2").fetchall() == [(1,)]
+
+
+def test_catalog_holds_for_later_cells(shell, tmp_path):
+    options = f"--dialect spark --catalog {tmp_path / 'names'}"
+    shell.run_cell_magic("delta", options, "CREATE TABLE t AS SELECT 1 AS id")
+    assert shell.run_cell_magic("delta", "", "SELECT id FROM t").fetchall() == [(1,)]
 
 
 def test_connection_is_returned_by_an_empty_line(shell):

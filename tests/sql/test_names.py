@@ -3,6 +3,7 @@
 import os
 import shutil
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -194,3 +195,25 @@ def test_name_whose_files_are_gone_says_so_and_can_be_dropped(con, tmp_path):
             con.sql(f"SELECT * FROM {name}")
     con.sql("DROP TABLE orders")
     assert con.sql("SHOW TABLES").num_rows == 0
+
+
+def test_names_alone_are_found_in_duckdbs_dialect_unless_they_are_duckdbs(tmp_path):
+    place = tmp_path / "names"
+    with deltaarrow.connect(catalog=place, dialect="spark") as con:
+        con.sql("CREATE TABLE t AS SELECT 1 AS id")
+    with deltaarrow.connect(catalog=place) as con:
+        con.sql("INSERT INTO t VALUES (2); UPDATE t SET id = 5 WHERE id = 1")
+        assert sorted(con.sql("SELECT id FROM t").fetchall()) == [(2,), (5,)]
+        assert con.cursor().sql("SELECT count(*) FROM T").fetchall() == [(2,)]
+        assert con.sql("WITH t AS (SELECT 7 AS id) SELECT id FROM t").fetchall() == [(7,)]
+        con.sql("CREATE TABLE t AS SELECT 9 AS own")
+        assert con.sql("SELECT * FROM t").fetchall() == [(9,)]
+        assert con.sql("SELECT count(*) FROM default.t").fetchall() == [(2,)]
+        con.sql("DROP TABLE t")
+        assert con.sql("SELECT count(*) FROM t").fetchall() == [(2,)]
+        with pytest.raises(duckdb.CatalogException):
+            con.sql("DROP TABLE t")
+        con.sql("CREATE SCHEMA spark_catalog.other; USE other")
+        with pytest.raises(duckdb.CatalogException):
+            con.sql("SELECT * FROM t")
+    assert (place / "default" / "t").exists()
