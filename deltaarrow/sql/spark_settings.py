@@ -50,7 +50,7 @@ _TUNING = {
             "collectStats.*",
             "command.fileMaterializationLimit.*",
         ),
-        *("commandInvariantChecks*", "commitLock.*", "commitMetrics.*", "commitStats.*", "delta.log.*"),
+        *("commandInvariantChecks*", "commitLock.*", "commitMetrics.*", "commitStats.*"),
         *("deltaLog.*", "domainMetadatasInCrc.*", "duplicateActionCheck.*", "fileSizeHistogramMetrics.*"),
         *(
             "generatedColumn.partitionFilterOptimization.*",
@@ -63,6 +63,7 @@ _TUNING = {
         *("skipping.*", "snapshot*", "stalenessLimit", "stats.limitPushdown.*", "stats.skipping"),
         *("versionChecksum.*", "writeChecksumFile.*"),
     ),
+    f"{_DELTA}delta.": ("log.cache*",),
     # How MERGE, OPTIMIZE, optimized writes, auto compaction and VACUUM divide their work.
     f"{_DELTA}merge.": ("analysis.*", "materialize*", "optimize*", "repartitionBeforeWrite.*"),
     f"{_DELTA}optimize.": ("conditionalIncrementMetric.*", "maxThreads", "repartition.*", "zorder.fast*"),
