@@ -74,7 +74,6 @@ def test_timestamp_ntz_brings_its_feature(tmp_path):
 @pytest.mark.parametrize(
     ("schema", "partition_by"),
     [
-        (pa.schema([]), []),
         (SCHEMA, ["month"]),
         (SCHEMA, ["id", "day"]),
         (pa.schema([("id", pa.int64()), ("ID", pa.int64())]), []),
