@@ -24,7 +24,7 @@ from deltaarrow.schema import ArrayType, MapType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
-from deltaarrow.spark_sql.decimals import quotient, units
+from deltaarrow.spark_sql.decimals import limbs, quotient, units, whole_total
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.kernel_calls import SCHEMA
@@ -147,15 +147,27 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
         if operand.type not in INTEGRAL and digits is None:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
             return made.node(name, DOUBLE, made.sql("sum"))
-        result = LONG if digits is None else bounded_type(digits[0] + 10, digits[1])
         made = RowsCall(rows, (operand,))
-        fitted = f"CAST({{}} AS {sql_type(result)})"
+        if digits is not None:
+            result = bounded_type(digits[0] + 10, digits[1])
+            return made.node(name, result, _decimal_total(made, digits, tries=tries), fails=True)
+        fitted = "CAST({} AS BIGINT)"
         sql = (
             let(f"TRY({fitted.format('t')})", t=made.sql("sum")) if tries else fitted.format(made.sql("sum"))
         )
-        return made.node(name, result, sql, fails=True)
+        return made.node(name, LONG, sql, fails=True)
 
     return bind
+
+
+def _decimal_total(made: RowsCall, digits: tuple[int, int], *, tries: bool) -> str:
+    """SQL of the sum of decimals; with `tries`, NULL beyond the range."""
+    result = bounded_type(digits[0] + 10, digits[1])
+    if not tries or digits[0] + 10 <= MAX_PRECISION or made.rows.distinct:
+        return f"CAST({made.sql('sum')} AS {sql_type(result)})"
+    # DuckDB's sum raises beyond 38 digits.
+    high, low = (made.sql("sum", each) for each in limbs("{0}", *digits))
+    return whole_total(high, low, result)
 
 
 def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
@@ -171,14 +183,13 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
         result = bounded_type(digits[0] + 4, digits[1] + 4)
         precision, scale = min(digits[0] + 10, MAX_PRECISION), digits[1]
         gained = min(scale + 4, MAX_PRECISION) - scale
-        sql = f"CASE WHEN both.c > 0 THEN {quotient('both.t', 'both.c', gained, precision, result)} END"
-        if tries:
-            sql = f"TRY({sql})"
+        total = units(_decimal_total(made, digits, tries=tries), precision, scale)
+        # Without values the sum is NULL. DuckDB fails on a lambda inside of an aggregate inside of a lambda, so
+        # both aggregates stand outside of one.
         counted = f"CAST({made.sql('count')} AS HUGEINT)"
-        total = units(made.sql("sum"), precision, scale)
-        # DuckDB fails on a lambda inside of an aggregate inside of a lambda, so both stand outside of one.
-        both = f"struct_pack(t := {total}, c := {counted})"
-        return made.node(name, result, let(sql, both=both), fails=True)
+        return made.node(
+            name, result, quotient(total, counted, gained, precision, result, tries=tries), fails=True
+        )
 
     return bind
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from deltaarrow.schema import PrimitiveType
-from deltaarrow.spark_sql.forms import staged
+from deltaarrow.spark_sql.forms import staged, without_errors
 from deltaarrow.spark_sql.nodes import Node
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.types import MAX_PRECISION, adjusted_type, decimal_of, decimal_type
@@ -33,11 +33,13 @@ __all__ = [
     "added",
     "divided",
     "divided_whole",
+    "limbs",
     "multiplied",
     "not_negative",
     "quotient",
     "remaining",
     "units",
+    "whole_total",
 ]
 
 _SHORT_PRECISION = 18
@@ -63,7 +65,7 @@ Stage: TypeAlias = dict[str, str]
 class Form:
     """An operation on two operands: the type of the result, and its SQL over ``{0}`` and ``{1}``.
 
-    The SQL is for operands that are not NULL and divisors that are not 0. `fails` says whether it may raise.
+    It is NULL if an operand is. The SQL is for divisors that are not 0. `fails` says whether it may raise.
     """
 
     type: PrimitiveType
@@ -86,7 +88,7 @@ def added(left: Node, right: Node, sign: str) -> Form:
     checks = _checks(MAX_PRECISION - scale - 1, (p1, s1), (p2, s2))
     long = _sum(left, right, sign, _scale(result))
     short = f"CAST(CAST(o.a AS {common}) {sign} CAST(o.b AS {common}) AS {_sql(result)})"
-    return Form(result, _bound(f"CASE WHEN {checks} THEN {long} ELSE {short} END"), fails=True)
+    return Form(result, _bound(_chosen(checks, long, short)), fails=True)
 
 
 def multiplied(left: Node, right: Node) -> Form:
@@ -124,8 +126,8 @@ def divided_whole(left: Node, right: Node) -> str:
     shift = _digits(right)[1] - scale
     if shift < 0:
         # A divisor of so many units is greater than any dividend.
-        fits = f"abs(o.b) < {_integer(10 ** (MAX_PRECISION + shift))}"
-        whole = f"CASE WHEN {fits} THEN o.a // (o.b * {_integer(10**-shift)}) ELSE 0 END"
+        is_beyond = f"abs(o.b) >= {_integer(10 ** (MAX_PRECISION + shift))}"
+        whole = f"CASE WHEN {is_beyond} THEN 0 * o.a ELSE o.a // (o.b * {_integer(10**-shift)}) END"
     else:
         whole = f"{_SIGN} * {_divided_units(shift, precision, is_rounded=False)}"
     return _bound(f"CAST({whole} AS BIGINT)", units("{0}", precision, scale), units("{1}", *_digits(right)))
@@ -145,8 +147,7 @@ def remaining(left: Node, right: Node) -> Form:
     numbers = {"x": units("o.a", p1, s1), "y": units("o.b", p2, s2)}
     rest = _rest_of_long_divisor(s1 - s2, numbers) if s1 > s2 else _rest_of_long_dividend(s2 - s1, numbers)
     checks = _checks(MAX_PRECISION - scale, (p1, s1), (p2, s2))
-    sql = f"CASE WHEN {checks} THEN {_from_units(rest, result)} ELSE {short} END"
-    return Form(result, _bound(sql), fails=True)
+    return Form(result, _bound(_chosen(checks, _from_units(rest, result), short)), fails=True)
 
 
 def not_negative(rest: Node, divisor: Node) -> Form:
@@ -162,7 +163,9 @@ def not_negative(rest: Node, divisor: Node) -> Form:
     return Form(result, _bound(sql), fails=True)
 
 
-def quotient(dividend: str, divisor: str, shift: int, precision: int, result: PrimitiveType) -> str:
+def quotient(
+    dividend: str, divisor: str, shift: int, precision: int, result: PrimitiveType, *, tries: bool = False
+) -> str:
     """SQL of ``dividend * 10^shift / divisor`` as a decimal, rounded half up.
 
     Args:
@@ -171,9 +174,24 @@ def quotient(dividend: str, divisor: str, shift: int, precision: int, result: Pr
         shift: not negative.
         precision: the digits that the dividend has at most.
         result: the type of the decimal, in whose units the quotient is.
+        tries: whether the quotient is NULL beyond the range.
     """
     amount = _divided_units(shift, precision, is_rounded=True)
-    return _bound(_from_units(f"{_SIGN} * {amount}", result), dividend, divisor)
+    sql = _from_units(f"{_SIGN} * {amount}", result)
+    return _bound(f"TRY({without_errors(sql)})" if tries else sql, dividend, divisor)
+
+
+def whole_total(high: str, low: str, result: PrimitiveType) -> str:
+    """SQL of a total of decimals, of the sums of their `limbs`; NULL beyond the range."""
+    total = f"o.a * {_LIMB} + o.b"
+    is_beyond = f"abs(CAST(o.a AS DOUBLE) * 1e19 + CAST(o.b AS DOUBLE)) > 1.01e{MAX_PRECISION}"
+    return _bound(f"CASE WHEN {is_beyond} THEN NULL ELSE TRY({_from_units(total, result)}) END", high, low)
+
+
+def limbs(value: str, precision: int, scale: int) -> tuple[str, str]:
+    """SQL of the two limbs of a decimal, whose sums over rows have 128 bits."""
+    number = units(value, precision, scale)
+    return f"{number} // {_LIMB}", f"{number} % {_LIMB}"
 
 
 def units(value: str, precision: int, scale: int) -> str:
@@ -211,6 +229,11 @@ def _checks(least: int, *digits: tuple[int, int]) -> str:
         for name, each in zip(("o.a", "o.b"), digits, strict=True)
         if each[0] - each[1] > least
     )
+
+
+def _chosen(checks: str, long: str, short: str) -> str:
+    """SQL of one of two forms, neither of which could compute a value beside NULL."""
+    return f"CASE WHEN o.a IS NULL OR o.b IS NULL THEN NULL WHEN {checks} THEN {long} ELSE {short} END"
 
 
 def _sum(left: Node, right: Node, sign: str, scale: int) -> str:

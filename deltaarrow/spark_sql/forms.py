@@ -8,7 +8,17 @@ from collections.abc import Mapping
 
 from deltaarrow.spark_sql.nodes import Call, Node, call, refused
 
-__all__ = ["attempted", "given", "guarded", "java_text", "let", "limited", "raised_as", "staged"]
+__all__ = [
+    "attempted",
+    "given",
+    "guarded",
+    "java_text",
+    "let",
+    "limited",
+    "raised_as",
+    "staged",
+    "without_errors",
+]
 
 _GUARD = re.compile(r"CASE WHEN \{0\} IS NULL(?: OR \{\d+\} IS NULL)* THEN NULL ELSE ")
 _ERROR = re.compile(r"error\((?:[^()']|'[^']*'|\([^()']*\))*\)")
@@ -41,19 +51,19 @@ def staged(body: str, *stages: Mapping[str, str]) -> str:
     A stage sees the values of the stages before it. DuckDB binds one lambda in another in exponential time,
     and one behind another in linear time, so many values need stages instead of `let`.
 
-    >>> staged("o.y", {"x": "7"}, {"y": "o.x"})
-    'list_transform(list_transform([struct_pack(x := 7)], lambda o: struct_pack(y := o.x)), lambda o: o.y)[1]'
+    >>> staged("o.y", {"x": "7"}, {"y": "-o.x"})
+    '[struct_pack(x := 7)].list_transform(lambda o: struct_pack(y := -o.x)).list_transform(lambda o: o.y)[1]'
     """
-    listed = ""
+    sql = ""
     known: list[str] = []
     for number, stage in enumerate(stages):
-        behind = " ".join((*(sql for each in stages[number + 1 :] for sql in each.values()), body))
+        behind = " ".join((*(each for later in stages[number + 1 :] for each in later.values()), body))
         kept = {name: f"o.{name}" for name in known if re.search(rf"\bo\.{name}\b", behind)}
-        members = ", ".join(f"{name} := {sql}" for name, sql in (kept | dict(stage)).items())
+        members = ", ".join(f"{name} := {value}" for name, value in (kept | dict(stage)).items())
         packed = f"struct_pack({members})"
-        listed = f"list_transform({listed}, lambda o: {packed})" if listed else f"[{packed}]"
+        sql += f".list_transform(lambda o: {packed})" if sql else f"[{packed}]"
         known += stage
-    return f"list_transform({listed}, lambda o: {body})[1]"
+    return f"{sql}.list_transform(lambda o: {body})[1]"
 
 
 def given(sql: str, count: int = 1) -> str:
@@ -115,11 +125,19 @@ def java_text(value: str, kind: str) -> str:
     return let(text, n=f"CAST({value} AS {kind})")
 
 
+def without_errors(sql: str) -> str:
+    """SQL that is NULL where it calls ``error``, which DuckDB does not allow inside TRY.
+
+    Errors about what is not supported stay.
+    """
+    return _ERROR.sub(lambda found: found[0] if "'unsupported:" in found[0] else "NULL", sql)
+
+
 def attempted(node: Node, name: str) -> Node:
     """A call that is NULL where it would raise; its operands still raise."""
     if not isinstance(node, Call) or not node.can_fail:
         return node
-    sql = _ERROR.sub(lambda found: found[0] if "'unsupported:" in found[0] else "NULL", node.sql)
+    sql = without_errors(node.sql)
     if "error(" in sql:
         raise refused(f"{name} of values for which Spark's result is not certain")
     parts = ", ".join(f"o{place} := {{{place}}}" for place in range(len(node.operands)))

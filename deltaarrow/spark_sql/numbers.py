@@ -43,6 +43,8 @@ def _whole(operand: Node, name: str) -> Node:
     digits = decimal_of(operand.type)
     if operand.type in INTEGRAL:
         return cast(operand, LONG)
+    if digits is not None and digits[1] == 0:
+        return operand
     if digits is not None:
         result = bounded_type(digits[0] - digits[1] + 1, 0)
         return call(name, (operand,), result, f"CAST({name}({{0}}) AS DECIMAL({result.type[8:-1]}))")

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression
@@ -146,6 +147,43 @@ def test_a_chain_of_operations_stays_short():
     ):
         (value,) = computed(text, batch).to_pylist()
         assert value is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("avg(e / id)", "2.1666665000"),
+        ("avg(try_divide(1.5BD, id))", "1.12500000000000000000000000"),
+        ("sum(e * e) / count(*)", "9.847220"),
+        ("sum(big) / sum(e)", "32.432436"),
+        ("try_sum(huge)", None),
+        ("try_avg(huge)", None),
+        ("try_avg(big)", "100.0000"),
+        ("avg(e) FILTER (WHERE id > 5)", None),
+    ],
+)
+def test_aggregates_of_computed_decimals(tmp_path, text, expected):
+    rows = {"id": pa.array([1, 2], pa.int64()), "e": decimal_column([2_500_000, 3_666_666], (38, 6))}
+    rows["big"] = decimal_column([100, 100], (38, 0))
+    rows["huge"] = decimal_column([6 * 10**37, 6 * 10**37], (38, 0))
+    write_deltalake(tmp_path / "t", pa.table(rows))
+    ((found,),) = connect(dialect="spark").sql(f"SELECT {text} FROM delta.`{tmp_path}/t`").fetchall()
+    assert found == (None if expected is None else Decimal(expected))
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("z IN (0.5, 3)", [1]), ("z >= 0.6 AND z < 5", [1]), ("z > 1.0", [3]), ("z - e IS NULL", [2, 3])],
+)
+def test_conditions_on_all_38_digits(tmp_path, condition, expected):
+    rows = {"id": pa.array([1, 2, 3], pa.int64()), "z": decimal_column([1, None, 10**38 - 1], (38, 0))}
+    rows["e"] = decimal_column([1, 2, None], (38, 2))
+    write_deltalake(tmp_path / "t", pa.table(rows))
+    found = connect(dialect="spark").sql(f"SELECT id FROM delta.`{tmp_path}/t` WHERE {condition} ORDER BY 1")
+    assert [row[0] for row in found.fetchall()] == expected
+    assert (
+        sorted(DeltaTable(tmp_path / "t").to_pyarrow_table(filters=condition)["id"].to_pylist()) == expected
+    )
 
 
 def test_a_literal_is_rounded_to_the_type_of_the_comparison():

@@ -37,7 +37,18 @@ from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
 from deltaarrow.spark_sql.rendering import rendered
 from deltaarrow.spark_sql.row_errors import OWN_ERRORS
 from deltaarrow.spark_sql.rows import is_aggregate, is_query, is_window
-from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, INTEGRAL, STRING, TIMESTAMP, VOID, sql_type
+from deltaarrow.spark_sql.types import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGRAL,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP,
+    VOID,
+    decimal_of,
+    sql_type,
+)
 
 __all__ = ["AS_IS", "OutputColumn", "Query", "Writer", "as_is", "normalized", "substituted"]
 
@@ -221,7 +232,11 @@ class Writer:
             return str(value)
         if isinstance(value, Decimal) and len(value.as_tuple().digits) <= _PLAIN_DIGITS:
             text = f"{value:f}"
-            return text if "." in text else f"{text}.0"
+            if "." in text:
+                return text
+            if decimal_of(node.type) != (MAX_PRECISION, 0):
+                # Beside a place, 38 digits before the point do not fit.
+                return f"{text}.0"
         if isinstance(value, str) and node.type == STRING:
             return quote_literal(value)
         if isinstance(value, float) and node.type == DOUBLE and value - value == 0:
