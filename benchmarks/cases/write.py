@@ -10,13 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.case import OURS, Case, Dataset, Engine, Scale, short
+from benchmarks.case import OURS, Case, Dataset, Engine, Scale, Target, short
 from benchmarks.data_lineitem import write_lineitem_file
 
 __all__ = ["cases", "describe_rows"]
 
 _PARTITIONED = "l_quantity"
 """A column of 50 values."""
+_MANY = 500
+"""New partitions of one write, each of the four rows of an order; deltaarrow flushes all to the disk."""
 
 
 def cases(scale: Scale) -> list[Case]:
@@ -39,6 +41,13 @@ def cases(scale: Scale) -> list[Case]:
             _delta_engines(times=1, options=partitioned),
             describe_rows,
         ),
+        Case(
+            f"lineitem_rows_{short(4 * _MANY)}_from_memory_partitions_{_MANY}",
+            dataset,
+            _delta_engines(options={"partition_by": ["l_orderkey"]}, first=4 * _MANY),
+            describe_rows,
+            targets=(Target("deltalake", 2.5),),
+        ),
         *(
             Case(
                 f"lineitem_rows_{short(more)}_from_stream",
@@ -57,15 +66,18 @@ Write = Callable[[Path, Any], object]
 """Writes Arrow data into an empty folder."""
 
 
-def _engine(load: Callable[[], Write], times: int = 0) -> Engine:
-    """The engine whose libraries `load` imports; it gets a table, or the rows `times` times as a stream."""
+def _engine(load: Callable[[], Write], times: int = 0, first: int | None = None) -> Engine:
+    """The engine whose libraries `load` imports.
+
+    It gets a table, of the `first` rows if that is given, or the rows `times` times as a stream.
+    """
 
     def run(data: Path, scratch: Path) -> Iterator[Path]:
         import pyarrow as pa
 
         write = load()
         file = str(data / "lineitem.arrows")
-        table = None if times else pa.ipc.open_stream(pa.OSFile(file)).read_all()
+        table = None if times else pa.ipc.open_stream(pa.OSFile(file)).read_all().slice(0, first)
         yield scratch
         for number in itertools.count():
             folder = scratch / str(number)
@@ -86,7 +98,9 @@ def _stream(file: str, times: int) -> Any:
     return pa.RecordBatchReader.from_batches(pa.ipc.open_stream(pa.OSFile(file)).schema, batches())
 
 
-def _delta_engines(times: int = 0, options: dict[str, Any] | None = None) -> dict[str, Engine]:
+def _delta_engines(
+    times: int = 0, options: dict[str, Any] | None = None, first: int | None = None
+) -> dict[str, Engine]:
     """The two libraries with a `write_deltalake`."""
 
     def ours() -> Write:
@@ -99,7 +113,7 @@ def _delta_engines(times: int = 0, options: dict[str, Any] | None = None) -> dic
 
         return lambda folder, rows: deltalake.write_deltalake(folder, rows, **(options or {}))
 
-    return {OURS: _engine(ours, times), "deltalake": _engine(deltalake, times)}
+    return {OURS: _engine(ours, times, first), "deltalake": _engine(deltalake, times, first)}
 
 
 def _pyarrow() -> Write:

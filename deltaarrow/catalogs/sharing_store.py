@@ -136,7 +136,11 @@ class SharedTableStore(FsspecStore, ServedLog):
         """Refuse."""
         self._refuse_change()
 
-    def open_output(self, name: str) -> Output:
+    def open_output(self, name: str, *, durable: bool = True) -> Output:
+        """Refuse."""
+        self._refuse_change()
+
+    def sync(self, outputs: Sequence[Output]) -> None:
         """Refuse."""
         self._refuse_change()
 

@@ -359,10 +359,10 @@ class CatalogStore(StoreView):
         self._ensure_writable(name)
         return super().delete_folder(name)
 
-    def open_output(self, name: str) -> Output:
+    def open_output(self, name: str, *, durable: bool = True) -> Output:
         """Return a stream that becomes a new file; a commit is refused."""
         self._ensure_writable(name)
-        return super().open_output(name)
+        return super().open_output(name, durable=durable)
 
     def _ensure_writable(self, name: str) -> None:
         if not self.may_write:

@@ -454,12 +454,15 @@ class FsspecStore:
         """Return False: an object store has no folders."""
         return False
 
-    def open_output(self, name: str) -> Output:
+    def open_output(self, name: str, *, durable: bool = True) -> Output:
         """Return a stream that becomes a new file; `StorageError` if the store is read-only."""
         path = self.arrow_path(name)
         self._ensure_writable()
         with self.reaching():
             return self.service.open_output(self.fsspec_filesystem(), path, self)
+
+    def sync(self, outputs: Sequence[Output]) -> None:
+        """Do nothing: an object is durable when it is there."""
 
     def _ensure_writable(self) -> None:
         if not self.can_put_if_absent:

@@ -11,8 +11,9 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.runtime.gc_pause import gc_paused
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalStore", "is_temporary_name"]
 
+_Item = TypeVar("_Item")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
@@ -237,11 +239,19 @@ class LocalStore:
             raise
         return True
 
-    def open_output(self, name: str) -> Output:
+    def open_output(self, name: str, *, durable: bool = True) -> Output:
         """Return a stream that becomes the new file `name`; `FileExistsError` at its end if it exists."""
         path = self.location(name)
         with naming_failures(path):
-            return _LocalOutput(path)
+            return _LocalOutput(path, durable=durable)
+
+    def sync(self, outputs: Sequence[Output]) -> None:
+        """Flush files and then their folders, each folder once; a disk flushes many at once in less time."""
+        opened = [each for each in outputs if isinstance(each, _LocalOutput)]
+        with naming_failures(self.uri):
+            _side_by_side(_LocalOutput.sync, opened)
+            folders = {folder for each in opened for folder in each.changed_folders}
+            _side_by_side(_sync_folder, sorted(folders))
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
         """Return pyarrow's local file system."""
@@ -281,6 +291,8 @@ class _LocalOutput(Output):
         self._replace = replace
         self._durable = durable
         self._folder = os.path.dirname(path)
+        self.changed_folders = {self._folder}
+        """Folders that get a name, which `sync` makes durable."""
         self._temporary = os.path.join(self._folder, f".{uuid.uuid4().hex}.tmp")
         super().__init__(self._create())
 
@@ -290,7 +302,12 @@ class _LocalOutput(Output):
         try:
             descriptor = os.open(self._temporary, flags, 0o666)
         except FileNotFoundError:
-            _make_folder(self._folder)
+            parents = _make_folder(self._folder)
+            if self._durable:
+                for parent in parents:
+                    _sync_folder(parent)
+            else:
+                self.changed_folders.update(parents)
             descriptor = os.open(self._temporary, flags, 0o666)
         return os.fdopen(descriptor, "wb")
 
@@ -310,9 +327,12 @@ class _LocalOutput(Output):
 
     def _publish_durably(self) -> None:
         self._raw.flush()
-        if self._durable:
+        # Large files are flushed while others are still being encoded.
+        waits = not self._durable and not self._replace and self._raw.tell() < _LARGE
+        if self._durable or (not self._replace and not waits):
             os.fsync(self._raw.fileno())
-        self._raw.close()
+        if not waits:
+            self._raw.close()
         if self._replace:
             # Before the content changes: Hadoop reads a file without a checksum, but not with a wrong one.
             _remove_checksum(self._path)
@@ -329,6 +349,18 @@ class _LocalOutput(Output):
         finally:
             if not self._replace:
                 self._remove_temporary()
+
+    def sync(self) -> None:
+        """Flush the published file; the descriptor that wrote it learns of a failure of the disk."""
+        if not self._raw.closed:
+            os.fsync(self._raw.fileno())
+            self._raw.close()
+
+    def discard(self) -> None:
+        """Discard the file; one that is published stays."""
+        super().discard()
+        with contextlib.suppress(OSError):
+            self._raw.close()
 
     def _link(self) -> None:
         try:
@@ -364,7 +396,24 @@ def _remove_checksum(path: str) -> None:
         os.unlink(os.path.join(folder, f".{base}.crc"))
 
 
-def _make_folder(folder: str) -> None:
+_LARGE = 8 << 20
+_MOST_FLUSHES = 32
+"""At once; a journal writes those that wait together."""
+
+
+def _side_by_side(call: Callable[[_Item], None], items: Sequence[_Item]) -> None:
+    if len(items) < 2:
+        for each in items:
+            call(each)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # Commits of few files do without.
+
+    with ThreadPoolExecutor(min(_MOST_FLUSHES, len(items)), thread_name_prefix="deltaarrow-sync") as pool:
+        deque(pool.map(call, items), maxlen=0)
+
+
+def _make_folder(folder: str) -> list[str]:
+    """Make a folder and those above it; return the folders in which one was made, which are not flushed."""
     missing = []
     while not os.path.isdir(folder):
         missing.append(folder)
@@ -377,7 +426,7 @@ def _make_folder(folder: str) -> None:
             # exists".
             if not os.path.isdir(path):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
-        _sync_folder(os.path.dirname(path))
+    return [os.path.dirname(path) for path in reversed(missing)]
 
 
 def _sync_folder(folder: str) -> None:

@@ -218,8 +218,14 @@ class Store(Protocol):
     def delete_folder(self, name: str) -> bool:
         """Delete a folder if it is empty; tell whether it was. Object stores have no folders to delete."""
 
-    def open_output(self, name: str) -> "Output":
-        """Return a stream whose bytes become the new file `name` when it ends without an error."""
+    def open_output(self, name: str, *, durable: bool = True) -> "Output":
+        """Return a stream whose bytes become the new file `name` when it ends without an error.
+
+        Without `durable`, the file is there at that time, and survives a failure of the machine after `sync`.
+        """
+
+    def sync(self, outputs: Sequence["Output"]) -> None:
+        """Make published files that were opened without `durable` survive a failure of the machine."""
 
     def location(self, name: str) -> str:
         """Return the absolute name: a path for a local store, else a URI such as ``s3://bucket/t/f``."""

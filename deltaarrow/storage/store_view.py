@@ -141,6 +141,10 @@ class StoreView:
         """Delete a folder if it is empty."""
         return self._store.delete_folder(name)
 
-    def open_output(self, name: str) -> Output:
+    def open_output(self, name: str, *, durable: bool = True) -> Output:
         """Return a stream that becomes a new file."""
-        return self._store.open_output(name)
+        return self._store.open_output(name, durable=durable)
+
+    def sync(self, outputs: Sequence[Output]) -> None:
+        """Make published files durable."""
+        self._store.sync(outputs)

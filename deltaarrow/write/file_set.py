@@ -10,10 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
-from deltaarrow.write.new_file import NewFile, WrittenFile
+from deltaarrow.write.new_file import NewFile, WrittenFile, sync_files
 from deltaarrow.write.selection import RowGroup
 
 __all__ = ["FileSet"]
+
+_MOST_UNSYNCED = 128
+"""Closed files that may wait to be flushed together; each has an open descriptor."""
 
 _Key = TypeVar("_Key")
 _P = ParamSpec("_P")
@@ -70,6 +73,7 @@ class FileSet(Generic[_Key]):
         self._max_open = max_open
         self._begun: list[NewFile] = []
         self._written: dict[int, WrittenFile] = {}
+        self._unsynced: list[NewFile] = []
         # Ordered by last use.
         self._open: dict[_Open[_Key], None] = {}
         self._of_key: dict[_Key, list[_Open[_Key]]] = {}
@@ -104,6 +108,7 @@ class FileSet(Generic[_Key]):
             for each in [each for each in self._open if not each.busy]:
                 self._submit(each, each.file.close)
             self._reap()
+        self._sync()
         return [self._written[number] for number in sorted(self._written)]
 
     def discard(self) -> None:
@@ -146,8 +151,16 @@ class FileSet(Generic[_Key]):
             written = future.result()
             if written is not None:
                 self._written[opened.number] = written
+                self._unsynced.append(opened.file)
                 del self._open[opened]
                 self._of_key[opened.key].remove(opened)
+
+        if len(self._unsynced) >= _MOST_UNSYNCED:
+            self._sync()
+
+    def _sync(self) -> None:
+        sync_files(self._unsynced)
+        self._unsynced = []
 
     def _write(self, file: NewFile, row_group: RowGroup) -> WrittenFile | None:
         return file.close() if file.write(row_group.read()) >= self._target_file_size else None

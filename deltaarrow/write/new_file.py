@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deltaarrow.storage import Output
     from deltaarrow.write.variant_columns import StoredForm, VariantColumns
 
-__all__ = ["FileFormat", "NewFile", "WrittenFile"]
+__all__ = ["FileFormat", "NewFile", "WrittenFile", "sync_files"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ class WrittenFile(NamedTuple):
     stats: str | None
 
 
+def sync_files(files: Sequence[NewFile]) -> None:
+    """Make closed files survive a failure of the machine."""
+    if files:
+        files[0].store.sync([each.output for each in files if each.output is not None])
+
+
 class NewFile:
     """A file that takes row groups in turn and appears in the store when it is closed.
 
@@ -81,16 +87,17 @@ class NewFile:
         self._partition_values = partition_values
         self._statistics = statistics
         self._footers: list[pq.FileMetaData] = []
-        self._output: Output | None = None
+        self.output: Output | None = None
+        self.store = file_format.store
         self._writer: pq.ParquetWriter | ParallelWriter | None = None
         self._schema = file_format.schema
         self._form: StoredForm | None = None
 
     def write(self, row_group: pa.Table) -> int:
         """Append the rows as one row group (at most 1,048,576 rows); return the file's bytes so far."""
-        if self._output is None:
-            self._output = self._format.store.open_output(self.name)
-            self._output.__enter__()
+        if self.output is None:
+            self.output = self._format.store.open_output(self.name, durable=False)
+            self.output.__enter__()
             options = self._format.options_for(row_group)
             if self._format.variants is not None:
                 self._form = self._format.variants.form_for(row_group)
@@ -98,7 +105,7 @@ class NewFile:
                 options = self._form.extended(options)
             # As Spark does: decimals of up to 18 digits are integers. The Arrow schema would add nothing.
             options |= {"store_decimal_as_integer": True, "store_schema": False}
-            self._writer = self._writer_of(self._output, options)
+            self._writer = self._writer_of(self.output, options)
         assert self._writer is not None
         if self._statistics is not None:
             self._statistics.observe(row_group)
@@ -110,7 +117,7 @@ class NewFile:
             self._writer.write_table(row_group)
         else:
             self._writer.write_table(row_group, row_group_size=row_group.num_rows)
-        return self._output.tell()
+        return self.output.tell()
 
     def _writer_of(self, output: Output, options: Mapping[str, Any]) -> pq.ParquetWriter | ParallelWriter:
         threads = self._format.threads
@@ -119,15 +126,15 @@ class NewFile:
         return pq.ParquetWriter(output, self._schema, metadata_collector=self._footers, **options)
 
     def close(self) -> WrittenFile:
-        """Publish the file."""
+        """Publish the file; it is durable after `sync_files`."""
         assert self._writer is not None
-        assert self._output is not None
+        assert self.output is not None
         if isinstance(self._writer, ParallelWriter):
             self._footers.append(self._writer.close())
         else:
             self._writer.close()
-        size = self._output.tell()
-        self._output.__exit__(None, None, None)
+        size = self.output.tell()
+        self.output.__exit__(None, None, None)
         return WrittenFile(
             path=encode_path(self.name),
             partition_values=self._partition_values,
@@ -151,6 +158,6 @@ class NewFile:
             # Otherwise its destructor would finish the file.
             self._writer.is_open = False
         self._writer = None
-        if self._output is not None:
-            self._output.discard()
+        if self.output is not None:
+            self.output.discard()
             self._format.store.delete(self.name)

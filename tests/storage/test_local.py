@@ -119,6 +119,51 @@ def test_new_folders_are_flushed(store, monkeypatch) -> None:
     assert flushed[-1] == f"{store.uri}/a/b"
 
 
+def test_many_files_are_flushed_by_those_who_wrote_them_and_each_folder_once(store, monkeypatch) -> None:
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("no /proc to tell which folder is flushed")
+    os.makedirs(store.uri)
+    flushed = []
+    real = os.fsync
+
+    def fsync(descriptor):
+        flushed.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    outputs = []
+    for number in range(40):
+        with store.open_output(f"p={number % 20}/{number}", durable=False) as output:
+            output.write(b"rows")
+        outputs.append(output)
+    assert flushed == []
+    assert len(files(store)) == 40
+    store.sync(outputs)
+    assert all(path.endswith(".tmp (deleted)") for path in flushed[:40])
+    assert sorted(flushed[40:]) == sorted([store.uri, *(f"{store.uri}/p={each}" for each in range(20))])
+    store.sync(outputs)
+    assert len(flushed) == 40 + 2 * 21
+
+
+def test_a_large_file_is_flushed_as_it_closes_and_a_failure_to_flush_is_raised(store, monkeypatch) -> None:
+    flushed = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+    with store.open_output("large", durable=False) as output:
+        output.write(bytes(8 << 20))
+    assert len(flushed) == 1
+    with store.open_output("small", durable=False) as small:
+        small.write(b"rows")
+
+    def fail(descriptor):
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="broken"):
+        store.sync([small])
+    small.discard()
+    assert files(store) == ["large", "small"]
+
+
 def test_a_link_that_worked_though_it_reported_the_name_as_taken_is_a_commit(store, monkeypatch) -> None:
     real = os.link
 

@@ -122,10 +122,10 @@ def test_a_failing_stream_leaves_nothing(tmp_path):
 def test_data_files_go_when_change_data_files_fail(tmp_path, monkeypatch):
     plan = plan_for(tmp_path, pa.schema({"x": pa.int64()}))
 
-    def open_output(name):
+    def open_output(name, **options):
         if name.startswith("_change_data"):
             raise OSError("no space left")
-        return type(plan.store).open_output(plan.store, name)
+        return type(plan.store).open_output(plan.store, name, **options)
 
     monkeypatch.setattr(plan.store, "open_output", open_output)
     with pytest.raises(OSError, match="no space left"):

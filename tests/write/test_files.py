@@ -276,11 +276,11 @@ def test_a_failing_store_fails_the_write(tmp_path, monkeypatch):
     plan = plan_for(tmp_path, table.schema, partition_columns=("p",))
     opened = []
 
-    def open_output(name):
+    def open_output(name, **options):
         opened.append(name)
         if len(opened) == 2:
             raise OSError("no space left")
-        return type(plan.store).open_output(plan.store, name)
+        return type(plan.store).open_output(plan.store, name, **options)
 
     monkeypatch.setattr(plan.store, "open_output", open_output)
     with pytest.raises(OSError, match="no space left"):
