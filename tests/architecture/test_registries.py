@@ -8,8 +8,11 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.optional import EXTRAS
 from tests.support.modules import ROOT
 
-GROUPS = {"all", "bench", "dbt", "docs", "ecosystem", "test"}
-"""Extras that are collections, or for dbt, which imports this package; every other brings an integration."""
+GROUPS = {"all", "bench", "dbt", "docs", "ecosystem", "spark-delta", "test"}
+"""Extras that are collections, repeat another, or are for dbt, which imports this package.
+
+Every other brings an integration.
+"""
 
 
 def test_the_drawn_error_tree_is_the_class_tree():

@@ -18,8 +18,7 @@ from pathlib import Path
 from tests.support.modules import ROOT
 
 ADAPTER = ROOT / "tests" / "dbt" / "adapter"
-NEEDED = ("dbt-core<1.12", "dbt-tests-adapter==1.20.*", "pytest>=9", ".[dbt]")
-"""dbt-core 1.12 needs a package that is not built from what a registry has."""
+NEEDED = ("dbt-tests-adapter==1.20.*", "pytest>=9", ".[dbt]")
 AREAS = {
     "basic": "materialisations, ephemeral models, tests, docs",
     "incremental": "append, merge, delete+insert, microbatch, changes of columns",
