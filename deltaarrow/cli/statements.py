@@ -5,7 +5,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -104,7 +104,7 @@ class OneNode:
 
     def run(self, statement: str) -> Result | None:
         """Run one statement."""
-        found: Any = self.connection.sql(statement, dialect=self.dialect)
+        found = self.connection.run(statement, dialect=self.dialect)
         if found is None:
             return None
         if isinstance(found, pa.Table):

@@ -46,6 +46,7 @@ Dialect: TypeAlias = Literal["duckdb", "spark"]
 """How a statement is written: as DuckDB's SQL or as Spark's."""
 
 _RESULT = "__deltaarrow:result"
+_NO_ROWS = "SELECT NULL AS done WHERE FALSE"
 
 _lazily = lazy_attributes(
     __name__,
@@ -148,8 +149,9 @@ class DeltaConnection:
     ) -> Any:
         """Return a query as a DuckDB relation, which runs when its rows are read.
 
-        It keeps the files that it was planned with. Other statements run at once; one that changes or
-        describes Delta tables returns its result as an Arrow table. To read the rows of a relation raises
+        It keeps the files that it was planned with. Other statements run at once and return a relation of
+        their result, which has no rows if they say nothing; one that changes or describes Delta tables has
+        the methods of its Arrow table too, such as ``to_pylist``. To read the rows of a relation raises
         `CorruptDataFileError` for a damaged file. In Spark's dialect it raises `ConstraintViolationError` for
         a row that cannot be computed, and in DuckDB's what DuckDB raises.
 
@@ -159,9 +161,33 @@ class DeltaConnection:
             params: the values of ``?`` or ``$name`` in the last statement.
             dialect: how it is written; as `deltaarrow.connect` was told if it is not given.
         """
+        found = self.run(query, alias=alias, params=params, dialect=dialect)
+        if isinstance(found, DeltaRelation):
+            return found
+        if found is None or not found.num_columns:
+            shown = self.connection.sql(_NO_ROWS, alias=alias)
+        else:
+            shown = self.connection.from_arrow(found)
+            shown = shown.set_alias(alias) if alias else shown
+        return DeltaRelation.of(shown, QueryErrors(), found)
+
+    def run(
+        self,
+        query: Any,
+        *,
+        alias: str = "",
+        params: Parameters | None = None,
+        dialect: Dialect | None = None,
+    ) -> "DeltaRelation | pa.Table | None":
+        """Run statements as `sql` does; return a query as a relation, the result of another as it comes.
+
+        That is an Arrow table from a statement about Delta tables, with metrics in its metadata, and None
+        from DuckDB's own.
+        """
         last = self._last(query, params, dialect)
         if _is_result(last):
-            return last
+            result: pa.Table = last
+            return result
         if self._dialect(dialect) == "spark":
             params = None  # They are in the text already.
         with self._rewriter.errors(), self._errors.named():
@@ -223,7 +249,7 @@ class DeltaConnection:
     def _shown(self, result: "pa.Table") -> str:
         """The query whose rows are those of a result."""
         if not result.num_columns:
-            return "SELECT NULL AS done WHERE FALSE"
+            return _NO_ROWS
         self.connection.register(_RESULT, result)
         return f"SELECT * FROM {quote_identifier(_RESULT)}"
 

@@ -104,22 +104,28 @@ class QueryErrors:
 
 
 _errors: "weakref.WeakKeyDictionary[DeltaRelation, QueryErrors]" = weakref.WeakKeyDictionary()
+_results: "weakref.WeakKeyDictionary[DeltaRelation, pa.Table]" = weakref.WeakKeyDictionary()
 
 
 class DeltaRelation(duckdb.DuckDBPyRelation):
     """A relation of DuckDB's whose rows raise errors of this package.
 
-    So do the relations that are made of it, and the streams of its rows.
+    So do the relations that are made of it, and the streams of its rows. A relation of the result of a
+    statement has the methods of its Arrow table beside DuckDB's.
     """
 
     __slots__ = ()
 
     @staticmethod
-    def of(relation: duckdb.DuckDBPyRelation, errors: QueryErrors) -> "DeltaRelation":
-        """Make a relation one of this class."""
+    def of(
+        relation: duckdb.DuckDBPyRelation, errors: QueryErrors, result: "pa.Table | None" = None
+    ) -> "DeltaRelation":
+        """Make a relation one of this class, whose rows may be the result of a statement."""
         relation.__class__ = DeltaRelation
         assert isinstance(relation, DeltaRelation)
         _errors[relation] = errors
+        if result is not None:
+            _results[relation] = result
         return relation
 
     def __getattribute__(self, name: str) -> Any:
@@ -132,7 +138,10 @@ class DeltaRelation(duckdb.DuckDBPyRelation):
         return errors.naming(value) if callable(value) else value
 
     def __getattr__(self, name: str) -> Any:
-        """The relation of one column."""
+        """The relation of one column, or what the Arrow table of a result has."""
+        result = _results.get(self)
+        if hasattr(result, name) and name not in self.columns:
+            return getattr(result, name)
         return _errors[self].naming(super().__getattr__)(name)
 
     def __getitem__(self, name: str) -> Any:

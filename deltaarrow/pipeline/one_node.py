@@ -21,12 +21,13 @@ class OneNodeEngine:
     def run(self, statement: str) -> StatementReport | None:
         """Run one statement, or a query to its end.
 
-        Raises what `DeltaConnection.sql` raises, and `duckdb.Error` for a row that cannot be computed.
+        Raises what `DeltaConnection.run` raises, and `duckdb.Error` for a row that cannot be computed.
         """
-        result = self._connection.sql(statement)
+        result = self._connection.run(statement)
         if isinstance(result, pa.Table):
             return report_on(statement, result)
-        deque(result.to_arrow_reader(), maxlen=0)
+        if result is not None:
+            deque(result.to_arrow_reader(), maxlen=0)
         return None
 
     def is_conflict(self, error: Exception) -> bool:

@@ -71,7 +71,7 @@ class DeltaMagic:
         return None
 
     def _run(self, text: str, dialect: Dialect) -> Any:
-        found: Any = self.connection.sql(text, dialect=dialect)
+        found: Any = self.connection.run(text, dialect=dialect)
         if not isinstance(found, pa.Table):
             return found
         return self.connection.connection.from_arrow(found) if found.num_columns else None

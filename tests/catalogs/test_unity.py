@@ -93,8 +93,8 @@ def test_sql_reads_the_names_of_the_catalog(catalog, orders):
         orders.staged()
         orders.unpublish(4)
         assert lake.sql("SELECT sum(id) FROM shop.orders").fetchall() == [(10,)]
-        assert lake.sql("SHOW SCHEMAS")["namespace"].to_pylist() == ["home", "shop"]
-        assert lake.sql("SHOW TABLES IN shop")["tableName"].to_pylist() == ["orders"]
+        assert lake.sql("SHOW SCHEMAS").column("namespace").to_pylist() == ["home", "shop"]
+        assert lake.sql("SHOW TABLES IN shop").column("tableName").to_pylist() == ["orders"]
         with pytest.raises(DeltaError, match="nothing"):
             lake.sql("SELECT * FROM shop.nothing").fetchall()
 
@@ -147,7 +147,7 @@ def test_changes_of_schemas_and_views_are_refused_by_name(catalog):
         for statement in ("CREATE SCHEMA new", "DROP SCHEMA shop CASCADE", "DROP SCHEMA main.shop CASCADE"):
             with pytest.raises(UnsupportedFeatureError, match="schemas of Unity Catalog"):
                 lake.sql(statement)
-        assert lake.sql("SHOW TABLES IN main.shop")["tableName"].to_pylist() == ["orders"]
+        assert lake.sql("SHOW TABLES IN main.shop").column("tableName").to_pylist() == ["orders"]
         lake.sql("USE main.shop")
         assert lake.sql("SELECT count(*) FROM orders").fetchall() == [(4,)]
         with pytest.raises(DeltaError, match="view"):

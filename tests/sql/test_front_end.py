@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -28,7 +29,7 @@ def con(lake):
 @pytest.mark.parametrize("name", ["lake.orders", "LAKE.`orders`", "delta.`{lake}/orders`"])
 def test_statement_is_run_by_its_handler(con, lake, dialect, name):
     text = f"{MANIFEST} {name.format(lake=lake)};"
-    assert con.sql(text, dialect=dialect) == pa.table({})
+    assert con.sql(text, dialect=dialect).to_pylist() == []
     assert (lake / "orders" / "_symlink_format_manifest" / "manifest").exists()
     assert con.execute(text, dialect=dialect).fetchall() == []
 
@@ -105,3 +106,47 @@ def test_progress_of_a_long_statement_is_told(lake):
         deltaarrow.write_deltalake(f"{lake}/orders", pa.table({"id": [3]}), mode="append")
         con.attach(lake, "lake").sql("OPTIMIZE lake.orders")
     assert told and told[-1][0] == told[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "rows"),
+    [
+        ("INSERT INTO shop.t VALUES (2)", "duckdb", [(1, 1)]),
+        ("INSERT INTO shop.t VALUES (2)", "spark", []),
+        ("DELETE FROM shop.t", "duckdb", [(1,)]),
+        ("DELETE FROM shop.t", "spark", [(1,)]),
+        ("UPDATE shop.t SET id = 2", "spark", [(1,)]),
+        ("CREATE VIEW shop.v AS SELECT * FROM shop.t", "duckdb", []),
+        ("CREATE TEMPORARY VIEW v AS SELECT * FROM shop.t", "spark", []),
+        ("CREATE TABLE shop.u (id BIGINT)", "duckdb", []),
+        ("CREATE TABLE shop.u (id BIGINT) USING delta", "spark", []),
+        ("CREATE TABLE own (id BIGINT)", "duckdb", []),
+        ("CREATE TEMPORARY VIEW own AS SELECT 1", "duckdb", []),
+        ("SET threads = 1", "duckdb", []),
+        ("BEGIN; DELETE FROM shop.t; COMMIT", "duckdb", []),
+        ("SHOW COLUMNS IN shop.t", "spark", [("id",)]),
+        ("SELECT id FROM shop.t", "spark", [(1,)]),
+    ],
+)
+def test_every_statement_returns_a_relation(tmp_path, text, dialect, rows):
+    with deltaarrow.connect(catalog=tmp_path) as con:
+        con.sql("CREATE SCHEMA shop", dialect="spark")
+        con.sql("CREATE TABLE shop.t AS SELECT 1L AS id", dialect="spark")
+        found = con.sql(text, dialect=dialect)
+        assert isinstance(found, duckdb.DuckDBPyRelation)
+        assert found.fetchall() == rows
+        found = found.filter("true")
+        assert (len(found.df()), found.pl().height, found.to_arrow_table().num_rows) == (len(rows),) * 3
+
+
+def test_the_result_of_a_statement_has_the_methods_of_its_arrow_table(tmp_path):
+    deltaarrow.write_deltalake(tmp_path, pa.table({"id": [1, 2]}))
+    with deltaarrow.connect() as con:
+        found = con.sql(f"OPTIMIZE delta.'{tmp_path}'", alias="result")
+        assert (found.alias, found.columns, found.num_rows) == ("result", ["path", "metrics"], 1)
+        [row] = found.to_pylist()
+        assert row["metrics"]["numFilesAdded"] == 0
+        assert found.query("r", "SELECT metrics.numFilesAdded FROM r").fetchall() == [(0,)]
+        assert con.sql(f"ALTER TABLE delta.'{tmp_path}' SET TBLPROPERTIES ('k' = 'v')").to_pylist() == []
+        with pytest.raises(AttributeError):
+            con.sql("SELECT 1 AS x").to_pylist()

@@ -170,7 +170,7 @@ class OneNode:
         self._connection.catalog.current = "default"
 
     def run(self, text: str) -> pa.Table:
-        result = self._connection.sql(text)
+        result = self._connection.run(text)
         return result if isinstance(result, pa.Table) else result.to_arrow_table()
 
     def error_class(self, error: Exception) -> str | None:
