@@ -8,8 +8,10 @@ import atexit
 import contextlib
 import os
 import re
+import stat
 import threading
 from collections.abc import Callable, Hashable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
@@ -204,12 +206,32 @@ def _not_a_limit(limit: str) -> ValueError:
 
 
 def _spill_folder() -> str:
+    """Return a path that DuckDB makes a folder when it first spills, so that most processes make none.
+
+    Others must not read what is spilled, and DuckDB's folder is open to all. So it is in one that is not.
+    """
     if _pool.spill_folder is None:
         import tempfile
+        import uuid
 
-        _pool.spill_folder = tempfile.mkdtemp(prefix="deltaarrow-")
+        private = _private_folder(Path(tempfile.gettempdir()))
+        _pool.spill_folder = (
+            tempfile.mkdtemp(prefix="deltaarrow-") if private is None else str(private / uuid.uuid4().hex)
+        )
         atexit.register(_remove_spill_folder, _pool.spill_folder, os.getpid())
     return _pool.spill_folder
+
+
+def _private_folder(parent: Path) -> Path | None:
+    """Return the user's own folder for spilled files; None if something else is in its place."""
+    if not hasattr(os, "getuid"):
+        return None
+    folder = parent / f"deltaarrow-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(0o700)
+    found = folder.lstat()
+    is_private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
+    return folder if is_private and found.st_uid == os.getuid() else None
 
 
 def _remove_spill_folder(folder: str, process: int) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -272,11 +273,12 @@ from deltaarrow.storage import open_store
 set_memory_limit("120MB")
 with files_cursor(open_store("/")) as cursor:
     folder = cursor.execute("SELECT current_setting('temp_directory')").fetchone()[0]
-    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert not os.path.exists(folder), "nothing is spilled yet"
     values = "hash(range)::VARCHAR || repeat('x', 40)"
     reader = cursor.execute(f"SELECT {values} AS b FROM range(3000000) ORDER BY b")
     assert reader.fetchmany(2)
     assert os.listdir(folder), "nothing was spilled"
+    assert os.stat(os.path.dirname(folder)).st_mode & 0o777 == 0o700
 print(folder)
 """
     done = subprocess.run(
@@ -288,8 +290,50 @@ print(folder)
     )
     assert done.stderr == ""
     folder = done.stdout.strip()
-    assert os.path.dirname(folder) == str(tmp_path)
+    assert os.path.dirname(folder) == f"{tmp_path}/deltaarrow-{os.getuid()}"
     assert not os.path.exists(folder)
+
+
+KILLED = """
+import os, signal, sys
+from deltaarrow.compute import files_cursor
+from deltaarrow.storage import open_store
+with files_cursor(open_store("/")) as cursor:
+    cursor.execute("SELECT 1").fetchall()
+    print(cursor.execute("SELECT current_setting('temp_directory')").fetchone()[0], flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _spill_folder_of_a_killed_process(tmp_path) -> str:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False, env=environment
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    return killed.stdout.strip()
+
+
+def test_killed_processes_leave_no_folder_each(tmp_path) -> None:
+    folders = {_spill_folder_of_a_killed_process(tmp_path) for _ in range(2)}
+    assert len(folders) == 2
+    assert [each.name for each in tmp_path.rglob("*")] == [f"deltaarrow-{os.getuid()}"]
+
+
+@pytest.mark.parametrize("other", ["file", "link", "open to all"])
+def test_a_folder_that_others_may_read_is_not_used(tmp_path, other) -> None:
+    shared = tmp_path / f"deltaarrow-{os.getuid()}"
+    if other == "file":
+        shared.touch()
+    elif other == "link":
+        (tmp_path / "private").mkdir(0o700)
+        shared.symlink_to("private")
+    else:
+        shared.mkdir()
+        shared.chmod(0o755)
+    folder = _spill_folder_of_a_killed_process(tmp_path)
+    assert os.path.dirname(folder) == str(tmp_path)
+    assert os.stat(folder).st_mode & 0o777 == 0o700
 
 
 def test_an_ordinary_process_ends_in_silence() -> None:
