@@ -175,11 +175,11 @@ def bind_tree(tree: "exp.Expr", scope: Scope, bind_part: BindPart) -> Node:
 
 
 def parse_column(text: str, schema: StructType | Scope) -> tuple[Path, Field] | None:
-    """The path and the field if a text is just a column of any type, else None.
+    """The path and the field if a user's text is just a column of any type, else None.
 
     Raises as `parse_expression` does if the column does not exist.
     """
-    names = names_of(parse_tree(text))
+    names = names_of(parse_tree(text, is_stored=False))
     if names is None or (len(names) == 1 and names[0].lower() in NO_PARENTHESES):
         return None
     path, fields = _scope(schema).resolve(names)

@@ -126,6 +126,9 @@ def literal_integer(node: Node, what: str) -> int:
 def same_type(nodes: tuple[Node, ...], kind: str = "DATA_DIFF_TYPES") -> tuple[tuple[Node, ...], DataType]:
     """The nodes cast to their least common type; see `wider_type` for the error if there is none."""
     common: DataType = VOID
+    last: DataType | None = None
     for node in nodes:
-        common = wider_type(common, node.type, kind)
+        if node.type is not last:  # Most of the values in a long list have one type.
+            common = wider_type(common, node.type, kind)
+        last = node.type
     return tuple(cast(node, common) for node in nodes), common

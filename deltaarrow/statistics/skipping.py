@@ -15,7 +15,7 @@ satisfy, and never whether a value is NaN.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from deltaarrow.expressions import (
     IsNan,
     IsNull,
     Literal,
+    LiteralValue,
     Not,
     Operand,
     Or,
@@ -186,7 +187,7 @@ class _Walk(NamedTuple):
             case Compare(op, left, right):
                 return self._compare(op, left, right, wanted)
             case IsIn(column, values, arrow_type):
-                return self._is_in(column, [Literal(value, arrow_type) for value in values], wanted)
+                return self._is_in(column, values, arrow_type, wanted)
             case StartsWith(column, prefix):
                 evidence = self._evidence(column)
                 if evidence is None or evidence.field.type != PrimitiveType("string"):
@@ -223,14 +224,18 @@ class _Walk(NamedTuple):
             return evidence.may_be_known()
         return evidence.may_compare(op if wanted else NEGATED[op], literal)
 
-    def _is_in(self, column: Column, values: list[Literal], wanted: bool) -> Verdicts:
+    def _is_in(
+        self, column: Column, values: Sequence[LiteralValue], arrow_type: pa.DataType | None, wanted: bool
+    ) -> Verdicts:
         evidence = self._evidence(column)
         if evidence is None:
             return ROWS_MIGHT_MATCH
         own = to_arrow_type(evidence.field.type)
-        members: list[Literal] = []
-        for value in values:
-            literal = coerce_literal(value, evidence.field.type)
+        # Values of the column's own type were fitted to it when the predicate was bound.
+        is_fitted = arrow_type == own and evidence.field.type not in FLOATING
+        members = [Literal(value, own) for value in values] if is_fitted else []
+        for value in () if is_fitted else values:
+            literal = coerce_literal(Literal(value, arrow_type), evidence.field.type)
             if literal is None or _is_nan(literal):
                 return ROWS_MIGHT_MATCH
             if literal.type == own:

@@ -62,6 +62,34 @@ def test_methods_take_conditions_of_many_operands(table):
     assert table.delete(CHAINS["AND"])["num_deleted_rows"] == 3
 
 
+def test_values_may_be_long_and_have_comments(table):
+    value = f"IF(id = 0, '{'x' * 30_000}', s) -- as long"
+    assert table.update({"s": value})["num_updated_rows"] == 4
+    merge = table.merge(pa.table({"one": [1]}), "one = t.id", "s", "t")
+    merge.when_matched_update({"s": f"concat(s.one, '{'y' * 30_000}') /* as long */"}).execute()
+    found = DeltaTable(table.table_uri).to_pyarrow_table().sort_by("id")["s"].to_pylist()
+    assert [(each[:2], len(each)) for each in found[:2]] == [("xx", 30_000), ("1y", 30_001)]
+
+
+@pytest.mark.parametrize("values", [range(0, 3_000, 2), [f"{number}'" for number in range(1_500)]])
+def test_long_lists_skip_files_and_choose_rows(table, values):
+    column = "id" if isinstance(values, range) else "s"
+    table.update({"s": "concat(id, '\\'')"})
+    write_deltalake(table, pa.table({"id": [5_001, -5], "s": ["a", "b"]}), mode="append")
+    listed = ", ".join(str(each) if column == "id" else f'"{each}"' for each in values)
+    left = [0, 2] if column == "id" else [0, 1, 2, 3]
+    for filters in (f"{column} IN ({listed})", [(column, "in", list(values))]):
+        assert sorted(table.to_pyarrow_table(filters=filters)["id"].to_pylist()) == left
+        others = (
+            f"{column} NOT IN ({listed})" if isinstance(filters, str) else [(column, "not in", [*values])]
+        )
+        assert table.to_pyarrow_table(filters=others).num_rows == 6 - len(left)
+    assert run(table, "spark", f"SELECT id FROM @orders WHERE {column} IN ({listed})") == [
+        (each,) for each in left
+    ]
+    assert table.delete(f"{column} IN ({listed})")["num_deleted_rows"] == len(left)
+
+
 NINES = "9" * 5_000
 HUGE = {
     "filters": lambda table: table.to_pyarrow_table(filters=f"id = {NINES}"),
