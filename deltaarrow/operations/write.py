@@ -19,6 +19,7 @@ from deltaarrow.operations.planned_write import WriteResult, ensure_table_writab
 from deltaarrow.operations.transaction import is_replay
 from deltaarrow.operations.write_options import WriteOptions
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.schema import cast_columns
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import (
@@ -121,9 +122,10 @@ def _stage_write(
         _LOGGER.info("%s already has this write; nothing is written", redacted(transaction.store.uri))
         return WriteResult(None, is_replay=True)
     snapshot = transaction.staged_snapshot
-    data = read_variants(
-        data, None if snapshot is None or options.schema_mode == "overwrite" else snapshot.schema
-    )
+    schema = None if snapshot is None or options.schema_mode == "overwrite" else snapshot.schema
+    data = read_variants(data, schema)
+    if options.cast and schema is not None:
+        data = cast_columns(data, schema.to_arrow())
     planned = plan_write(transaction, data.schema, options)
     begun = planned.begin(transaction)
     return begun.stage(begun.task.write(data, clock=transaction.clock))

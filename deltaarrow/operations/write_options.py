@@ -76,6 +76,7 @@ class WriteOptions:
         as_deltalake: whether a new table is made as ``deltalake`` makes it and not as Spark: a column name
             that Spark takes only with column mapping turns it on, and columns of the data are generated if
             their Arrow metadata say so.
+        cast: whether values are cast to the types of the table's columns, as `cast_columns` casts them.
 
     Raises:
         ValueError: an option has an unknown value.
@@ -98,6 +99,7 @@ class WriteOptions:
     description: str | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
     as_deltalake: bool = False
+    cast: bool = False
 
     def __post_init__(self) -> None:
         _ensure_one_of("mode", self.mode, _MODES)

@@ -91,5 +91,6 @@ if TYPE_CHECKING:
         needs_column_mapping as needs_column_mapping,
         resolve_partition_columns as resolve_partition_columns,
     )
+    from deltaarrow.schema.value_cast import cast_columns as cast_columns
 
 __getattr__ = lazy_package(__name__)

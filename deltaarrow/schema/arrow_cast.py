@@ -80,7 +80,9 @@ def ensure_conformable(source: pa.Schema, target: pa.Schema) -> None:
         ways = f"schema_mode='merge' adds what is missing; {_REPLACES}"
         clashes.insert(0, f"the table has no column {names}{near} ({ways})")
     elif clashes:
-        clashes[-1] += f" (cast the data first; {_REPLACES})"
+        clashes[-1] += (
+            f" (cast the data first; cast=True of write_deltalake casts values that fit; {_REPLACES})"
+        )
     if clashes:
         raise SchemaMismatchError("the data does not fit the table: " + "; ".join(clashes))
     if absent:
@@ -374,7 +376,7 @@ def _cast(array: pa.Array, target: pa.DataType, path: str) -> pa.Array:
         if not pc.all(same).as_py():
             raise SchemaMismatchError(
                 f"column {path!r}: a value of {array.type} would be rounded to {target};"
-                " round or cast it before writing"
+                " round or cast it before writing, or write with cast=True, which takes the nearest value"
             )
     return cast
 

@@ -58,6 +58,7 @@ def write_deltalake(
     cluster_by: Sequence[str] | str | None = None,
     dialect: str | None = None,
     allow_truncation: bool = False,
+    cast: bool = False,
     catalog: "str | os.PathLike[str] | NamespaceCatalog | None" = None,
 ) -> WriteResult:
     """Write data to a Delta table and commit; create the table if it does not exist.
@@ -111,6 +112,9 @@ def write_deltalake(
             that of `set_default_dialect`.
         allow_truncation: whether digits of timestamps below microseconds are cut off, as Spark cuts them; if
             not, they are an error. Delta has no finer timestamps.
+        cast: whether values are cast to the types of the table's columns where these are of another kind:
+            2.0 to a long, a string to a date. A value that has no equal in the type is an error, such as 2.5
+            for a long; a double becomes the nearest float. Columns inside structs, lists and maps stay.
         catalog: a catalog of names, in which the table is found, or which gives a new one its place; also a
             text, as for `DeltaTable`.
 
@@ -165,6 +169,7 @@ def write_deltalake(
         description=description,
         configuration={key: value for key, value in (configuration or {}).items() if value is not None},
         as_deltalake=True,
+        cast=cast,
     )
     if catalog is not None:
         return _write_named(
