@@ -25,6 +25,7 @@ from deltaarrow.columnar.arrays import (
     truths,
     validity,
 )
+from deltaarrow.columnar.kernels import pc as kernels
 from deltaarrow.expressions import CompareOp, Literal, literal_scalar
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
@@ -124,6 +125,9 @@ class Evidence(Protocol):
     def may_be_known(self) -> Verdicts:
         """The column is not NULL."""
 
+    def may_be_nan(self) -> Verdicts:
+        """The column, of floating point numbers, is NaN."""
+
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
         """The comparison with a literal is TRUE; the literal is neither NULL nor NaN."""
 
@@ -192,6 +196,10 @@ class ColumnStatistics(NamedTuple):
             return ROWS_MIGHT_MATCH
         column = self.fields[-1] if self.json_path is None else self.fields[-2]
         return ~truths(self.files.statistic(Asked("all_null", self.path, column)))
+
+    def may_be_nan(self) -> Verdicts:
+        """Bounds ignore NaN, so that only a column without values has none."""
+        return self.may_be_known()
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
         """All values lie between the bounds, so a value beyond the literal implies a bound beyond it.
@@ -345,6 +353,10 @@ class PartitionValue(NamedTuple):
     def may_be_known(self) -> Verdicts:
         """An absent text means NULL, unless the log does not have the column at all."""
         return self._encoded.spread(self._is_known(), of_null=False, of_untold=True)
+
+    def may_be_nan(self) -> Verdicts:
+        """Every row has the same value, so all rows are NaN, or none."""
+        return self._may(kernels.is_nan)
 
     def may_compare(self, op: CompareOp, literal: Literal) -> Verdicts:
         """Every row has the same value, so the comparison holds for all rows or for none.

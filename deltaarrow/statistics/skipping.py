@@ -154,9 +154,11 @@ class _Walk(NamedTuple):
             case And(operands):
                 return all_of([self.may_be_true(each) for each in operands])
             case Or() if (found := _beyond_a_number(predicate)) is not None:
-                # NaN is greater than every number, and bounds ignore it.
+                # NaN is greater than every number.
                 beside = self._evidence(found.left)
-                return ROWS_MIGHT_MATCH if beside is None else beside.may_be_known()
+                if beside is None:
+                    return ROWS_MIGHT_MATCH
+                return any_of([self._leaf(found, wanted=True), beside.may_be_nan()])
             case Or(operands):
                 return any_of([self.may_be_true(each) for each in operands])
             case Not(operand):
@@ -200,7 +202,9 @@ class _Walk(NamedTuple):
                 return evidence.may_be_null() if wanted else evidence.may_be_known()
             case IsNan(column):
                 evidence = self._evidence(column)
-                return ROWS_MIGHT_MATCH if evidence is None else evidence.may_be_known()
+                if evidence is None:
+                    return ROWS_MIGHT_MATCH
+                return evidence.may_be_nan() if wanted else evidence.may_be_known()
             case _:
                 return ROWS_MIGHT_MATCH
 

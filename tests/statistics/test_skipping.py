@@ -629,6 +629,18 @@ class TestPartitions:
         schema = Schema([Field("p", "double")])
         for predicate in ("p > 1", "p = 'NaN'", "p != 1", "isnan(p)"):
             assert is_kept(predicate, None, {"p": "NaN"}, schema=schema)
+        assert not is_kept("p <= 1", None, {"p": "NaN"}, schema=schema)
+
+    @pytest.mark.parametrize("data_type", ["float", "double"])
+    def test_a_number_is_not_nan(self, data_type):
+        schema = Schema([Field("p", data_type)])
+        for predicate in ("p > 1", "p >= 1.5", "p > 1 AND p < 9", "p = 'NaN'", "isnan(p)", "NOT p <= 1"):
+            assert not is_kept(predicate, None, {"p": "1.0"}, schema=schema), predicate
+        for predicate in ("p > 0.5", "p >= 1", "NOT p < 1", "NOT isnan(p)"):
+            assert is_kept(predicate, None, {"p": "1.0"}, schema=schema), predicate
+        for predicate in ("p > 1", "isnan(p)"):
+            assert not is_kept(predicate, None, {"p": None}, schema=schema), predicate
+            assert is_kept(predicate, None, {"p": "no number"}, schema=schema), predicate
 
 
 @pytest.mark.parametrize(
