@@ -7,7 +7,7 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
-from deltaarrow.catalogs.web_requests import TRANSIENT
+from deltaarrow.catalogs.web_requests import MOST_BYTES, TRANSIENT, bounded_handlers
 from deltaarrow.errors import StorageError
 from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
 
@@ -23,18 +23,17 @@ class _ToWebServers(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(*arguments) if is_web else None
 
 
-def _opener() -> urllib.request.OpenerDirector:
-    """What opens addresses of web servers, and nothing of this machine."""
+def _opener(end: int | None) -> urllib.request.OpenerDirector:
+    """What opens addresses of web servers, and nothing of this machine, to read a file up to a byte."""
     found = urllib.request.OpenerDirector()
     for handler in (
-        urllib.request.ProxyHandler,
-        urllib.request.HTTPHandler,
-        urllib.request.HTTPSHandler,
-        urllib.request.HTTPDefaultErrorHandler,
-        urllib.request.HTTPErrorProcessor,
-        _ToWebServers,
+        urllib.request.ProxyHandler(),
+        *bounded_handlers(None if end is None else end + MOST_BYTES),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _ToWebServers(),
     ):
-        found.add_handler(handler())
+        found.add_handler(handler)
     return found
 
 
@@ -74,7 +73,7 @@ def _range(url: str, begin: int, end: int | None, timeout: float) -> tuple[bytes
     headers = {"Range": f"bytes={begin}-{last}", "Accept-Encoding": "identity"}
     length = -1 if end is None else end - begin
     try:
-        with _opener().open(urllib.request.Request(url, headers=headers), timeout=timeout) as answer:
+        with _opener(end).open(urllib.request.Request(url, headers=headers), timeout=timeout) as answer:
             if answer.status == 206:
                 told = answer.headers.get("Content-Range", f"bytes {begin}-")
                 return (answer.read(length) if told.startswith(f"bytes {begin}-") else "AnotherRange"), None

@@ -20,7 +20,6 @@ TOKEN_VARIABLE = "UNITY_CATALOG_TOKEN"
 """The environment variable of the token."""
 
 _ROOT = "/api/2.1/unity-catalog"
-_MOST_BYTES = 256 << 20
 _OF_COMMITS = ("ResourceExhaustedException",)
 _RIGHTS = {
     "GET": "SELECT on the table",
@@ -157,7 +156,7 @@ class UnityClient:
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
         try:
             with opener().open(request, timeout=self.timeout) as answer:
-                found = answer.read(_MOST_BYTES + 1)
+                found = answer.read()
                 status = answer.status
         except urllib.error.HTTPError as error:
             with error:
@@ -223,8 +222,6 @@ class UnityClient:
 
 
 def _parsed(data: bytes, subject: str) -> dict[str, Any]:
-    if len(data) > _MOST_BYTES:
-        raise StorageError(f"the catalog's answer about {subject} is longer than {_MOST_BYTES} bytes")
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,15 +1,27 @@
-"""HTTP for the clients of catalogs: requests without redirections, and checks of texts."""
+"""HTTP for the clients of catalogs: requests without redirections, limits of answers, checks of texts.
 
+An answer that is longer than `MOST_BYTES` is refused. So is one that does not end: its headers and its body
+have ten times the timeout of the request, and a second more for each 64 KiB that have come.
+"""
+
+import functools
+import http.client
+import io
 import re
+import socket
+import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 from deltaarrow.display.redaction import redacted
+from deltaarrow.errors import StorageError
 
 __all__ = [
+    "MOST_BYTES",
     "TRANSIENT",
+    "bounded_handlers",
     "checked_server",
     "checked_token",
     "is_whole",
@@ -20,6 +32,11 @@ __all__ = [
 TRANSIENT = (0, 429, 502, 503, 504)
 """The statuses after which a question is asked again; 0 is a lost answer."""
 
+MOST_BYTES = 512 << 20
+"""The longest answer. The list of the files of a table with a million files may be so long."""
+
+_TIMEOUTS = 10
+_SLOWEST = 64 << 10
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
 _LONGEST_MESSAGE = 300
@@ -32,9 +49,85 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class _BoundedReader(io.RawIOBase):
+    """What a socket receives, within limits of size and time.
+
+    Raises `StorageError`, which no client takes for a failure that passes.
+    """
+
+    def __init__(self, raw: io.RawIOBase, host: str, seconds: float, most: int | None) -> None:
+        self._raw, self._host, self._most, self._received = raw, host, most, 0
+        self._end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if time.monotonic() > self._end + self._received / _SLOWEST:
+            raise StorageError(
+                f"the answer of {self._host} does not end: {self._received} bytes have come, and then too"
+                " few; try again later, or give a longer timeout"
+            )
+        count: int | None = self._raw.readinto(buffer)
+        self._received += count or 0
+        if self._most is not None and self._received > self._most:
+            raise StorageError(
+                f"the answer of {self._host} is longer than {self._most} bytes, which no client reads; ask"
+                " for less, as by a condition on partition columns"
+            )
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _BoundedResponse(http.client.HTTPResponse):
+    def __init__(
+        self, sock: socket.socket, *arguments: Any, host: str, most: int | None, **named: Any
+    ) -> None:
+        super().__init__(sock, *arguments, **named)
+        seconds = _TIMEOUTS * (sock.gettimeout() or 60.0)
+        # Headers are read from it too, so that these end as well.
+        self.fp = io.BufferedReader(_BoundedReader(self.fp.detach(), host, seconds, most))
+
+
+def _connection(kind: Any, most: int | None, *arguments: Any, **named: Any) -> Any:
+    connection = kind(*arguments, **named)
+    connection.response_class = functools.partial(_BoundedResponse, host=connection.host, most=most)
+    return connection
+
+
+class _BoundedHttp(urllib.request.HTTPHandler):
+    def __init__(self, most: int | None) -> None:
+        super().__init__()
+        self._most = most
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(functools.partial(_connection, http.client.HTTPConnection, self._most), req)
+
+
+class _BoundedHttps(urllib.request.HTTPSHandler):
+    def __init__(self, most: int | None) -> None:
+        super().__init__()
+        self._most = most
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        made = functools.partial(_connection, http.client.HTTPSConnection, self._most)
+        return self.do_open(made, req)
+
+
+def bounded_handlers(most: int | None = MOST_BYTES) -> tuple[urllib.request.BaseHandler, ...]:
+    """Return the handlers of HTTP and HTTPS whose answers have limits of size and time.
+
+    `most` is the most bytes of an answer with its headers; None for as many as come in time.
+    """
+    return _BoundedHttp(most), _BoundedHttps(most)
+
+
 def opener() -> urllib.request.OpenerDirector:
-    """Return an opener that follows no redirection."""
-    return urllib.request.build_opener(_NoRedirect)
+    """Return an opener that follows no redirection, and reads answers within limits of size and time."""
+    return urllib.request.build_opener(_NoRedirect, *bounded_handlers())
 
 
 def checked_server(url: str) -> str:
