@@ -44,8 +44,11 @@ name here; conflicts have Spark's names, because users search for them. The tree
 `DeltaWarning` is the class of the warnings.
 """
 
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
+from deltaarrow.display.hidden_causes import hide_secrets
 from deltaarrow.display.redaction import redacted
 
 __all__ = [
@@ -90,13 +93,45 @@ __all__ = [
 
 
 class DeltaError(Exception):
-    """The root of all errors this package raises on purpose; secrets in its text are `redacted`."""
+    """The root of all errors this package raises on purpose.
 
-    place: "tuple[str, int] | None" = None
-    """The SQL text that the error is about, and the index in it of what is wrong; None where unknown."""
+    Secrets in its text are `redacted`, and so are those in the exceptions that it is raised for.
+    """
+
+    _place: "_Place | None" = None
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(redacted(each) if isinstance(each, str) else each for each in args))
+        hide_secrets(sys.exception())
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """The SQL text that the error is about, without secrets, and the index in it of what is wrong.
+
+        None where unknown.
+        """
+        written = self.written_place
+        if written is None or (text := redacted(written[0])) == written[0]:
+            return written
+        return text, len(redacted(written[0][: written[1]]))
+
+    @place.setter
+    def place(self, found: tuple[str, int] | None) -> None:
+        self._place = None if found is None else _Place(*found)
+
+    @property
+    def written_place(self) -> tuple[str, int] | None:
+        """As `place`, in the text as it was written, secrets included: to find it there, not to show it."""
+        found = self._place
+        return None if found is None else (found.text, found.index)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place in a text that may have secrets, which its `repr` does not show."""
+
+    text: str = field(repr=False)
+    index: int
 
 
 class TableNotFoundError(DeltaError):

@@ -122,7 +122,7 @@ class Condition:
             kept = evaluate(_joined(self.text, others), batch, clock=self._clock)
         except ConstraintViolationError as error:
             refusal = InvalidPredicateError(str(error))
-            refusal.place = error.place
+            refusal.place = error.written_place
             raise refusal from error
         return batch.filter(kept)
 

@@ -79,9 +79,10 @@ def show_place(error: DeltaError | ValueError, statement: str, dialect: Dialect)
 
 def _placed(error: DeltaError, message: str, statement: str, dialect: Dialect) -> str:
     cause = error.__cause__
-    if error.place is None and isinstance(cause, DeltaError) and cause.place and message.endswith(str(cause)):
+    told = cause.written_place if isinstance(cause, DeltaError) else None
+    if error.place is None and told is not None and message.endswith(str(cause)):
         # It repeats the expression, which is shown in its place.
-        message, error.place = str(cause), cause.place
+        message, error.place = str(cause), told
     if not message.startswith("["):
         found = next((name for begin, name in _CLASSES if begin.match(message)), None)
         message = message if found is None else f"[{found}] {message}"
@@ -106,8 +107,8 @@ def _with_state(message: str) -> str:
 
 
 def _place(error: DeltaError, statement: str, dialect: Dialect) -> int | None:
-    if error.place is not None:
-        text, index = error.place
+    if (written := error.written_place) is not None:
+        text, index = written
         if not text or statement.count(text) != 1:
             return None
         return statement.find(text) + index

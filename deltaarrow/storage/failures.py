@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from deltaarrow.display.hidden_causes import hide_secrets, secrets_of
 from deltaarrow.display.redaction import without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError, StorageSystemError
 
@@ -44,7 +45,8 @@ def is_failure(error: BaseException) -> bool:
 
 
 def storage_failure(error: BaseException, where: str) -> StorageError:
-    """Return the error for a failure at a place."""
+    """Return the error for a failure at a place, whose secrets go from the error of the library."""
+    hide_secrets(error, secrets_of(where))
     return system_failure(error, where) or StorageError(
         f"cannot reach {where!r}: {without_secrets_of(where, str(error))}"
     )

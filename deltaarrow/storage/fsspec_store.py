@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.display.hidden_causes import hide_secrets
 from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.runtime.lazy import lazy_attributes
@@ -208,11 +209,8 @@ class FsspecStore:
         except NotADirectoryError as error:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.filename) from error
         except Exception as error:
+            hide_secrets(error, self._without_secrets)
             if isinstance(error, FileNotFoundError) and not _is_of_transport(error):
-                said = self._without_secrets(str(error))
-                if said != str(error):
-                    # Without its cause, which a traceback would show.
-                    raise FileNotFoundError(errno.ENOENT, said) from None
                 raise
             if not _is_of_transport(error):
                 if is_put or not is_failure(error):
@@ -233,7 +231,7 @@ class FsspecStore:
 
     def _without_secrets(self, text: str) -> str:
         """A text of a library without the secrets of the location and of the options."""
-        text = without_secrets_of(self.uri, text)
+        text = redacted(without_secrets_of(self.uri, text))
         for name, value in self.storage_options.items():
             if isinstance(value, str) and len(value) > 2 and _SECRET.search(name):
                 text = text.replace(value, "***")

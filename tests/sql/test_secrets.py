@@ -1,10 +1,14 @@
 """No error of a statement shows a password, a token or a key, whoever wrote its words."""
 
+import pickle
+
 import pyarrow as pa
 import pytest
 
 import deltaarrow
 from deltaarrow.cli.statements import error_text
+from deltaarrow.errors import DeltaError
+from tests.support.shown import shown
 
 STATEMENTS = [
     "SELECT * FORM delta.'s3://ann:hunter2@b/t'",
@@ -23,6 +27,10 @@ SPARKS = [
     "CREATE TABLE t (id INT) LOCATION 's3://ann:hunter2@b/t' nonsense",
     "SELECT raise_error('password=hunter2')",
     "SELECT CAST('token=hunter2' AS INT)",
+    "SELECT * FORM delta.`https://host/t?sig=hunter2`",
+    "SELECT nope FROM delta.`memory://x/t?sig=hunter2`",
+    "SELECT * FROM read_csv('https://ann:hunter2@host/x.csv')",
+    "COPY INTO x FROM 'https://host/t?sig=hunter2' FILEFORMAT = CSV",
 ]
 
 
@@ -32,9 +40,35 @@ SPARKS = [
 def test_no_error_shows_a_secret(text, dialect, caplog):
     with deltaarrow.connect() as con, pytest.raises(Exception) as refused:
         con.sql(text, dialect=dialect).fetchall()
-    assert "hunter2" not in str(refused.value)
+    assert "hunter2" not in shown(refused.value)
     assert "hunter2" not in error_text(refused.value)
     assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "nope = 'https://h/x?sig=hunter2'",
+        "url = 'https://h/x?sig=hunter2' AND",
+        "url = 'https://h/x?sig=hunter2' nope",
+        "url = CAST('token=hunter2' AS INT)",
+    ],
+)
+def test_no_error_of_a_condition_shows_a_secret(condition):
+    deltaarrow.write_deltalake("memory://secrets/condition", pa.table({"url": ["a"]}), mode="overwrite")
+    table = deltaarrow.DeltaTable("memory://secrets/condition")
+    for method in (table.delete, lambda text: table.to_pyarrow_table(filters=text)):
+        with pytest.raises(DeltaError) as refused:
+            method(condition)
+        assert "hunter2" not in shown(refused.value)
+
+
+def test_place_of_an_error_is_the_same_in_the_text_without_secrets():
+    error = DeltaError("no column")
+    error.place = "a = 'https://h/x?sig=hunter2' AND nope", 34
+    assert error.place == ("a = 'https://h/x?sig=***' AND nope", 30)
+    assert error.place[0][error.place[1] :] == "nope"
+    assert pickle.loads(pickle.dumps(error)).place == error.place
 
 
 def test_errors_of_duckdb_point_at_the_statement_as_it_was_written(tmp_path):

@@ -22,8 +22,17 @@ import pyarrow.compute as pc
 import pytest
 
 import deltaarrow as da
-from deltaarrow.catalogs import FileCatalog, FolderNamespace, GlueCatalog, HiveCatalog, TableLocation
+from deltaarrow.catalogs import (
+    DeltaSharingCatalog,
+    FileCatalog,
+    FolderNamespace,
+    GlueCatalog,
+    HiveCatalog,
+    TableLocation,
+    UnityCatalog,
+)
 from deltaarrow.catalogs.hive_entries import HiveEntry
+from deltaarrow.display.hidden_causes import hide_secrets
 from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.scan import plan_scan
 from deltaarrow.storage import open_store
@@ -31,6 +40,7 @@ from tests.support.cloud_server import ACCOUNT, cloud_server
 from tests.support.faulty_server import faulty_server
 from tests.support.hive_metastore import stub_metastore
 from tests.support.logged import capture_logs, logged
+from tests.support.shown import shown
 from tests.support.spark_log_store import create_lock_table
 from tests.support.stores import BUCKET
 
@@ -381,3 +391,49 @@ def test_a_run_tells_no_secret(request, name, caplog, capfd) -> None:
     assert caplog.records
     assert [data for data in files if SECRET.encode() in data] == []
     assert any("Error" in text for text in texts)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "127.0.0.1:bad", "127.0.0.1:1"])
+def test_causes_of_errors_show_no_secrets(host):
+    endpoint = f"http://ann3:pa55@{host}"
+    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "s1gned", "AWS_REGION": "us-east-1"}
+    once = {"timeout": "1s", "max_retries": "0", "AWS_ALLOW_HTTP": "true"}
+    azure = {"account_name": "x", "account_key": "aGVsbG8=", "azure_endpoint": endpoint}
+    profile = {"shareCredentialsVersion": 1, "endpoint": f"{endpoint}/x", "bearerToken": "t0ken"}
+    for call in (
+        partial(da.DeltaTable, "s3://ann3:pa55@bucket/t", storage_options=keys | once),
+        partial(da.write_deltalake, "s3://ann3:pa55@bucket/t", ROWS, storage_options=keys | once),
+        partial(da.DeltaTable, "s3://bucket/t", storage_options=keys | once | {"AWS_ENDPOINT_URL": endpoint}),
+        partial(da.DeltaTable, "az://c/t", storage_options=azure | once),
+        partial(da.DeltaTable, f"{endpoint}/t?sig=s1gned"),
+        lambda: UnityCatalog(endpoint, "main", token="t0ken").namespaces(),
+        lambda: DeltaSharingCatalog(profile, "s").namespaces(),
+        lambda: UnityCatalog(f"http://{host}", "main", token="t0ken", retry_delay=0).namespaces(),
+    ):
+        with pytest.raises((DeltaError, ValueError)) as caught:
+            call()
+        text = shown(caught.value)
+        assert [secret for secret in SECRETS if secret in text] == []
+
+
+def test_attributes_of_errors_of_other_libraries_are_redacted():
+    class OfALibrary(Exception):
+        def __str__(self):
+            return f"{self.where}, {self.args}"
+
+    place = "https://ann3:pa55@host/t"
+    error = OfALibrary(place, (place, 1), {"url": [place]}, OSError(2, place, place))
+    error.where, error.inner = f"{place}?sig=s1gned", ValueError(place)
+    error.add_note(place)
+    hide_secrets(error)
+    ensure_hidden(shown(error) + shown(error.inner) + shown(error.args[3]))
+
+
+def test_exception_that_the_caller_handles_stays_as_it_is():
+    try:
+        raise ValueError(f"cannot reach https://{PLACE}")
+    except ValueError as error:
+        with pytest.raises(DeltaError) as caught:
+            da.DeltaTable(f"memory://{PLACE}".replace("/t?", "/absent?"))
+        assert caught.value.__context__ is not None
+        assert str(error) == f"cannot reach https://{PLACE}"
