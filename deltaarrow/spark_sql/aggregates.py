@@ -184,8 +184,8 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
         precision, scale = min(digits[0] + 10, MAX_PRECISION), digits[1]
         gained = min(scale + 4, MAX_PRECISION) - scale
         total = units(_decimal_total(made, digits, tries=tries), precision, scale)
-        # Without values the sum is NULL. DuckDB fails on a lambda inside of an aggregate inside of a lambda, so
-        # both aggregates stand outside of one.
+        # Without values the sum is NULL. DuckDB fails on a lambda inside of an aggregate inside of a lambda,
+        # so both aggregates stand outside of one.
         counted = f"CAST({made.sql('count')} AS HUGEINT)"
         return made.node(
             name, result, quotient(total, counted, gained, precision, result, tries=tries), fails=True
