@@ -154,11 +154,11 @@ class _Walk(NamedTuple):
             case And(operands):
                 return all_of([self.may_be_true(each) for each in operands])
             case Or() if (found := _beyond_a_number(predicate)) is not None:
-                # NaN is greater than every number.
+                # NaN is greater than every number, and bounds ignore it.
                 beside = self._evidence(found.left)
-                if beside is None:
-                    return ROWS_MIGHT_MATCH
-                return any_of([self._leaf(found, wanted=True), beside.may_be_nan()])
+                if isinstance(beside, PartitionValue):
+                    return any_of([self._leaf(found, wanted=True), beside.may_be_nan()])
+                return ROWS_MIGHT_MATCH if beside is None else beside.may_be_nan()
             case Or(operands):
                 return any_of([self.may_be_true(each) for each in operands])
             case Not(operand):
