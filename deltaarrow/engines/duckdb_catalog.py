@@ -217,11 +217,12 @@ class Catalog:
 
     def _fallback_of(self, name: str) -> str | None:
         """The namespace that is not current, and in which a name that stands alone is found."""
-        namespace = None if self.fallback is None else self.namespace(self.fallback)
-        if namespace is None or self.is_of_duckdb(name):
+        if self.fallback is None or self.is_of_duckdb(name):
             return None
-        is_known = namespace.find(name) is not None or namespace.view(name) is not None
-        return self.fallback if is_known else None
+        namespace = self.namespace(self.fallback)
+        if namespace is None or (namespace.find(name) is None and namespace.view(name) is None):
+            return None
+        return self.fallback
 
     @property
     def schemas(self) -> frozenset[str]:

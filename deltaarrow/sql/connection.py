@@ -66,9 +66,10 @@ def connect(
     """
     known = None if catalog is None else given_catalog(catalog, storage_options)
     names = Catalog(storage_options, known)
-    if known is not None and known.namespace(_DEFAULT) is not None:
+    if known is not None:
         names.fallback = _DEFAULT
-        names.current = _DEFAULT if dialect == "spark" else None
+    if known is not None and dialect == "spark" and known.namespace(_DEFAULT) is not None:
+        names.current = _DEFAULT
     front_end = FrontEnd(dialect, progress)
     if isinstance(database, duckdb.DuckDBPyConnection):
         return DeltaConnection(database, names, front_end=front_end)
