@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows, evolve_for_values
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, StructType
+from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.settings import OPTIMIZE_WRITE, OVERWRITE_MODE, REPLACEMENT_CHECK
+from deltaarrow.sql.settings import NULLS_FOR_MISSING, OPTIMIZE_WRITE, OVERWRITE_MODE, REPLACEMENT_CHECK
 from deltaarrow.sql.spark_grammar.rows import quoted
 from deltaarrow.sql.value_rows import without_defaults
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from deltaarrow.sql.statements.rows import Insert
 
 __all__ = ["InsertedRows", "write_options"]
+
+_SELF_FILLED = {DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY}
+"""What the metadata of a column says that gets a value where it is left out."""
 
 
 class InsertedRows:
@@ -49,6 +53,8 @@ class InsertedRows:
         self.query = QueryRows(session, text)
         names = self.query.names
         self.columns = self._by_name(names) if statement.by_name else self._by_position(names, columns)
+        if not session.settings[NULLS_FOR_MISSING]:
+            self._ensure_filled(self.columns if statement.by_name else self._wanted())
         self.reads_table = self.query.reads(table)
 
     def reader(self) -> "pa.RecordBatchReader":
@@ -120,6 +126,17 @@ class InsertedRows:
                 raise SchemaMismatchError(
                     f"[NON_PARTITION_COLUMN] PARTITION names {column.name}, which is no partition column of"
                     f" {self._statement.table.text} ({', '.join(table.partition_columns) or 'it has none'})"
+                )
+
+    def _ensure_filled(self, given: Sequence[Field | None]) -> None:
+        """Raise for a column that is left out and has neither a default nor values of its own."""
+        filled = {column.name for column in (*given, *self._partition) if column is not None}
+        for column in self._schema.fields:
+            if column.name not in filled and not _SELF_FILLED & column.metadata.keys():
+                raise SchemaMismatchError(
+                    f"[DELTA_INSERT_COLUMN_MISMATCH] the INSERT leaves out the column {column.name} of"
+                    f" {self._statement.table.text}, which has no default: give it a value, or RESET"
+                    f" {NULLS_FOR_MISSING.name}"
                 )
 
     def _wanted(self) -> list[Field]:

@@ -31,6 +31,7 @@ __all__ = [
     "AUTO_MERGE",
     "COMMIT_METADATA",
     "MAX_FILE_SIZE",
+    "NULLS_FOR_MISSING",
     "OPTIMIZE_WRITE",
     "OVERWRITE_MODE",
     "REPLACEMENT_CHECK",
@@ -187,6 +188,13 @@ AUTO_COMPACT = Setting[bool | None](
     _switch,
     "Whether small files are compacted after a write; else the table says so.",
 )
+NULLS_FOR_MISSING = Setting[bool](
+    "spark.sql.defaultColumn.useNullsForMissingDefaultValues",
+    True,
+    "true",
+    _switch,
+    "Whether a column without a default that an INSERT leaves out is NULL; else it is an error.",
+)
 MAX_FILE_SIZE = Setting[int | None](
     _DELTA + "optimize.maxFileSize", None, UNDEFINED, _size, "The bytes of a file that OPTIMIZE writes."
 )
@@ -224,6 +232,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         AUTO_MERGE,
         COMMIT_METADATA,
         MAX_FILE_SIZE,
+        NULLS_FOR_MISSING,
         OPTIMIZE_WRITE,
         OVERWRITE_MODE,
         PRECISION_LOSS,

@@ -114,9 +114,6 @@ FIXED: dict[str, Fixed] = {
     f"{_SQL}ansi.enforceReservedKeywords": Fixed("false", "keywords are names where they can be"),
     f"{_SQL}caseSensitive": Fixed("false", "names of columns are found in any case of their letters"),
     f"{_SQL}crossJoin.enabled": Fixed("true", "a join without a condition is allowed: give it a condition"),
-    f"{_SQL}defaultColumn.useNullsForMissingDefaultValues": Fixed(
-        "true", "a column that an INSERT leaves out gets its default, or NULL: declare the column NOT NULL"
-    ),
     f"{_SQL}files.ignoreCorruptFiles": Fixed(
         "false", "a file that cannot be read is an error: FSCK REPAIR TABLE removes lost files from a table"
     ),

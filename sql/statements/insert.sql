@@ -74,3 +74,28 @@ SELECT * FROM partitions;
 --| id int, p string
 --| 1, NULL
 --| 2, NULL
+
+CREATE TABLE filled (n INT, state STRING DEFAULT 'new', m INT, k BIGINT GENERATED ALWAYS AS IDENTITY, twice INT GENERATED ALWAYS AS (n * 2))
+USING delta TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported');
+
+INSERT INTO filled (n) VALUES (1);
+
+SET spark.sql.defaultColumn.useNullsForMissingDefaultValues = false;
+--| key string, value string
+--| 'spark.sql.defaultColumn.useNullsForMissingDefaultValues', 'false'
+
+INSERT INTO filled (n) VALUES (2);
+--! DELTA_INSERT_COLUMN_MISMATCH
+
+INSERT INTO filled BY NAME SELECT 2 AS n;
+--! DELTA_INSERT_COLUMN_MISMATCH
+
+INSERT INTO filled (m, n) VALUES (4, 3), (5, DEFAULT);
+
+RESET spark.sql.defaultColumn.useNullsForMissingDefaultValues;
+
+SELECT n, state, m, twice FROM filled;
+--| n int, state string, m int, twice int
+--| 1, 'new', NULL, 2
+--| 3, 'new', 4, 6
+--| NULL, 'new', 5, NULL
