@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
+from deltaarrow.engines.duckdb_depth import shallow
 from deltaarrow.engines.duckdb_travel import Call, Travel, folded_tokens
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import And, Column, Predicate
@@ -356,10 +357,21 @@ def parse_statement(text: str) -> Statement | None:
     text = " " * offset + text[offset:]
     try:
         tokens, specials = folded_tokens(dialect.tokenize(text), text)
-        trees = dialect.parser().parse(tokens, text)
+        try:
+            trees = dialect.parser().parse(tokens, text)
+        except (SqlglotError, RecursionError) as error:
+            if not isinstance(error.__cause__ or error.__context__ or error, RecursionError):
+                raise
+            trees = dialect.parser().parse(shallow(tokens, _known_functions()), text)
         return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens, specials)
     except (SqlglotError, RecursionError):
         return None
+
+
+@functools.cache
+def _known_functions() -> frozenset[str]:
+    parser: Any = _dialect().parser_class
+    return frozenset((*parser.FUNCTIONS, *parser.FUNCTION_PARSERS, *parser.NO_PAREN_FUNCTION_PARSERS))
 
 
 def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:

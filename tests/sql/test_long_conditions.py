@@ -1,4 +1,4 @@
-"""Conditions of many operands, which are long and not deep, and numbers that no type holds."""
+"""Conditions of many operands, deep expressions, long values and lists, and numbers that no type holds."""
 
 import pyarrow as pa
 import pytest
@@ -60,6 +60,59 @@ def test_methods_take_conditions_of_many_operands(table):
     assert table.to_pyarrow_table(filters=CHAINS["OR"]).num_rows == 3
     assert table.update({"s": "'x'"}, predicate=CHAINS["OR"])["num_updated_rows"] == 3
     assert table.delete(CHAINS["AND"])["num_deleted_rows"] == 3
+
+
+def deep(value, levels=100):
+    return "abs(" * levels + value + ")" * levels
+
+
+DEEP = {
+    f"SELECT id FROM @orders WHERE {deep('id')} = 2": [(2,)],
+    f"SELECT id FROM @orders WHERE NOT ({deep('id * 2')} = 2) AND id > 0": [(2,), (3,)],
+    f"SELECT {deep('id + length(s)')} FROM @orders WHERE s = 'd'": [(4,)],
+    f"SELECT id FROM @orders AS o WHERE {deep('CASE WHEN o.id IN (1, 2) THEN o.id ELSE -9 END')} < 2": [(1,)],
+    f"SELECT max({deep('x.id')}) FROM @orders x JOIN @orders y ON {deep('x.id')} = y.id WHERE y.id < 3": [
+        (2,)
+    ],
+    f"SELECT count(*) FROM @orders WHERE {'(' * 100}id = 2{')' * 100}": [(1,)],
+}
+
+
+@pytest.mark.parametrize("query", DEEP)
+def test_deep_expressions_read_the_tables_that_they_are_over(table, query):
+    write_deltalake(table, pa.table({"id": [2, 40], "s": ["x", "y"]}), mode="overwrite")
+    write_deltalake(table, pa.table({"id": range(4), "s": ["a", "b", "c", "d"]}), mode="overwrite")
+    assert run(table, "duckdb", query) == DEEP[query]
+
+
+def test_conditions_beside_deep_ones_skip_files(table):
+    write_deltalake(table, pa.table({"id": [40], "s": ["y"]}), mode="append")
+    query = f'SELECT id FROM delta."{table.table_uri}" WHERE {deep("id")} > 0 AND id = 40'
+    with connect() as connection:
+        assert connection.sql(query).fetchall() == [(40,)]
+        assert [each.left_files for each in connection.explain(query)] == [1]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            "datediff(date_trunc('MONTH', TIMESTAMP'2024-05-05' - INTERVAL 1 DAY),"
+            " DATE'2024-01-01' + CAST(id AS INT))",
+            121,
+        ),
+        (
+            "date_format(date_trunc('YEAR', date_trunc('MONTH', TIMESTAMP'2024-03-31 02:30:00'"
+            " + make_dt_interval(id, 40)) - INTERVAL 2 MONTHS), 'yyyy-MM-dd HH:mm')",
+            "2024-01-01 00:00",
+        ),
+    ],
+)
+def test_times_in_a_time_zone_of_summer_time_may_be_nested(table, value, expected):
+    with connect(dialect="spark") as connection:
+        connection.sql("SET TIME ZONE 'Europe/Berlin'")
+        query = f"SELECT {value} FROM delta.`{table.table_uri}` WHERE s = 'a'"
+        assert connection.sql(query).fetchall() == [(expected,)]
 
 
 def test_values_may_be_long_and_have_comments(table):
