@@ -11,7 +11,7 @@ from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.lock_settings import lock_settings
 from deltaarrow.storage.s3_options import s3fs_options
-from deltaarrow.storage.s3_writing import S3Output, delete_objects, put_object_if_absent
+from deltaarrow.storage.s3_writing import S3Output, attempts_of, delete_objects, put_object_if_absent
 from deltaarrow.storage.service import TAIL_BYTES, OutputStore, Service, open_filesystem, prefix_of, remedy_of
 from deltaarrow.storage.store import Output
 
@@ -170,9 +170,7 @@ def _whole(filesystem: "fsspec.AbstractFileSystem", read: Callable[[], bytes]) -
     """
     from aiohttp import ClientPayloadError
 
-    limits = filesystem.config_kwargs.get("retries", {}) if filesystem.retries == 1 else {}
-    # botocore writes the number of all attempts over that of repetitions.
-    repetitions = limits.get("max_attempts", limits.get("total_max_attempts", 1) - 1)
+    repetitions = attempts_of(filesystem) - 1 if filesystem.retries == 1 else 0
     for attempt in range(repetitions):
         try:
             return read()

@@ -10,17 +10,20 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from deltaarrow.runtime.waits import wait_seconds
 from deltaarrow.storage.service import OutputStore
 from deltaarrow.storage.store import Output
 
 if TYPE_CHECKING:
     import fsspec
 
-__all__ = ["S3Output", "delete_objects", "put_object_if_absent"]
+__all__ = ["S3Output", "attempts_of", "delete_objects", "put_object_if_absent"]
 
 _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
 _PAUSE_SECONDS = 0.05
+_LONGEST_S = 10.0
+"""After this time a put is not repeated."""
 _MOST_DELETED = 1000
 """The objects that one request may delete."""
 _MARK = "deltaarrow-upload"
@@ -31,20 +34,91 @@ def put_object_if_absent(filesystem: "fsspec.AbstractFileSystem", path: str, dat
     """Create the object, or raise `FileExistsError`.
 
     If several writers put it at once, S3 may answer all but one with a conflict and ask them to try again;
-    the retry then finds the object.
+    the retry then finds the object. A put without an answer may have been carried out: the object shows
+    whether it was, before it is put again.
     """
     bucket, key, _ = filesystem.split_path(path)
     request = {"Bucket": bucket, "Key": key, "Body": data, "IfNoneMatch": "*", **filesystem.req_kw}
-    for attempt in range(_CONFLICT_RETRIES + 1):
+    conflicts, attempts = _CONFLICT_RETRIES, attempts_of(filesystem)
+    asked, last = 0, time.monotonic() + _LONGEST_S
+    while True:
         try:
-            filesystem.call_s3("put_object", **request)
+            _call_once(filesystem, "put_object", request)
             return
-        except OSError as error:
-            if isinstance(error, FileExistsError) or _code(error) == "PreconditionFailed":
+        except Exception as error:  # that of a lost connection is botocore's own
+            code = _code(error)
+            if isinstance(error, FileExistsError) or code == "PreconditionFailed":
                 raise FileExistsError(path) from error
-            if _code(error) != "ConditionalRequestConflict" or attempt == _CONFLICT_RETRIES:
+            if code == "ConditionalRequestConflict" and conflicts:
+                conflicts -= 1
+                time.sleep(_PAUSE_SECONDS * 2 ** (_CONFLICT_RETRIES - conflicts))
+                continue
+            if code is not None and not _passes(error):
                 raise
-            time.sleep(_PAUSE_SECONDS * 2**attempt)
+            failure = error
+        present = _read_once(filesystem, {"Bucket": bucket, "Key": key, **filesystem.req_kw})
+        if present == data:
+            return
+        if present is not None:
+            raise FileExistsError(path) from failure
+        asked += 1
+        if asked >= attempts or time.monotonic() > last:
+            raise failure
+        time.sleep(wait_seconds(asked, None, _PAUSE_SECONDS))
+
+
+def attempts_of(filesystem: "fsspec.AbstractFileSystem") -> int:
+    """Return how often a request is sent at most, by the client's options.
+
+    botocore repeats requests that have no answer, and s3fs those whose answer breaks off; where `max_retries`
+    keeps s3fs from that, botocore alone counts.
+    """
+    if filesystem.retries > 1:
+        return int(filesystem.retries)
+    limits = filesystem.config_kwargs.get("retries", {})
+    # botocore writes the number of all attempts over that of repetitions.
+    return int(limits.get("max_attempts", limits.get("total_max_attempts", 1) - 1)) + 1
+
+
+def _read_once(filesystem: "fsspec.AbstractFileSystem", request: dict[str, Any]) -> bytes | None:
+    """Return the bytes of an object; None if there is none, or if that cannot be found out."""
+    from fsspec.asyn import sync
+
+    async def read() -> bytes:
+        answer = await _sent_once(filesystem, "get_object", request)
+        return bytes(await answer["Body"].read())
+
+    with contextlib.suppress(Exception):
+        found: bytes = sync(filesystem.loop, read)
+        return found
+    return None
+
+
+def _call_once(filesystem: "fsspec.AbstractFileSystem", method: str, request: dict[str, Any]) -> Any:
+    from fsspec.asyn import sync
+
+    return sync(filesystem.loop, _sent_once, filesystem, method, request)
+
+
+async def _sent_once(filesystem: "fsspec.AbstractFileSystem", method: str, request: dict[str, Any]) -> Any:
+    """Send a request as s3fs does, without its repetitions, and a conditional put without botocore's too."""
+    from s3fs.errors import translate_boto_error
+
+    await filesystem.set_session()
+    client = await filesystem.get_s3(request["Bucket"])
+    client.meta.events.register_first("needs-retry.s3.PutObject", _may_repeat, unique_id="deltaarrow-puts")
+    call = getattr(client, method)
+    try:
+        return await call(**filesystem._get_s3_method_kwargs(call, **request))
+    except Exception as error:
+        raise translate_boto_error(error) from error
+
+
+def _may_repeat(
+    request_dict: dict[str, Any], caught_exception: BaseException | None = None, **_: Any
+) -> bool | None:
+    """Answer botocore: no repetition of a conditional put without an answer; None lets botocore decide."""
+    return False if caught_exception is not None and "If-None-Match" in request_dict["headers"] else None
 
 
 def _code(error: BaseException) -> str | None:
@@ -52,6 +126,13 @@ def _code(error: BaseException) -> str | None:
     response: Any = getattr(error, "response", None) or getattr(error.__cause__, "response", None) or {}
     code: str | None = response.get("Error", {}).get("Code")
     return code
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether S3's answer is one that passes: it is too busy, or has failed."""
+    response: Any = getattr(error, "response", None) or getattr(error.__cause__, "response", None) or {}
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return bool(status >= 500 or status == 429)
 
 
 def delete_objects(filesystem: "fsspec.AbstractFileSystem", paths: Sequence[str]) -> dict[str, str]:
