@@ -54,7 +54,7 @@ EITHER = {
         "CREATE TABLE makes version 0 of {new}",
         "p = 2  partition values: skips 1 file",
     ],
-    "CREATE TABLE IF NOT EXISTS lake.t (id INT)": ["CREATE TABLE does nothing: there is a table or view lake.t"],
+    "CREATE TABLE IF NOT EXISTS lake.t (id INT)": ["CREATE TABLE does nothing: there is a table lake.t"],
     "CREATE OR REPLACE TABLE lake.t AS SELECT * FROM lake.t": ["REPLACE TABLE makes version 3 of {t}"],
 }
 SPARKS = {
