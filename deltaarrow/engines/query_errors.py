@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
+from deltaarrow.columnar.durations import with_durations
 from deltaarrow.engines.duckdb_messages import show_statement
 from deltaarrow.errors import DeltaError
 from deltaarrow.runtime.interrupts import interruptible
@@ -89,6 +90,8 @@ class QueryErrors:
         def call(*args: Any, **kwargs: Any) -> Any:
             with self.named():
                 result = method(*args, **kwargs)
+            if self._row_error is not None:
+                result = with_durations(result)
             if isinstance(result, duckdb.DuckDBPyRelation):
                 return DeltaRelation.of(result, self)
             if isinstance(result, pa.RecordBatchReader) and self._row_error is not None:
@@ -148,6 +151,21 @@ class DeltaRelation(duckdb.DuckDBPyRelation):
         """The relation of one column."""
         return _errors[self].naming(super().__getitem__)(name)
 
+    def pl(self, *args: Any, **kwargs: Any) -> Any:
+        """The rows as a frame of Polars, which does not read DuckDB's intervals."""
+        if not _has_intervals(self):
+            return super().pl(*args, **kwargs)
+        import polars as pl  # lazy: optional
+
+        frame = pl.from_arrow(self.to_arrow_table())
+        return frame.lazy() if kwargs.get("lazy") and isinstance(frame, pl.DataFrame) else frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any:
+        """The rows as a stream of Arrow, for libraries that take Arrow objects of any package."""
+        if not _has_intervals(self):
+            return super().__arrow_c_stream__(requested_schema)
+        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+
     def __len__(self) -> int:
         """The number of rows."""
         with _errors[self].named():
@@ -159,6 +177,10 @@ class DeltaRelation(duckdb.DuckDBPyRelation):
             return super().__repr__()
 
     __str__ = __repr__
+
+
+def _has_intervals(relation: duckdb.DuckDBPyRelation) -> bool:
+    return any("INTERVAL" in str(each) for each in relation.types)
 
 
 def open_batches(

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         keeps_types as keeps_types,
         merge_schemas as merge_schemas,
     )
+    from deltaarrow.schema.interval_type import INTERVAL_TYPES as INTERVAL_TYPES, IntervalType as IntervalType
     from deltaarrow.schema.json import (
         JsonObject as JsonObject,
         JsonValue as JsonValue,

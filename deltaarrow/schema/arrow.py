@@ -29,6 +29,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
+from deltaarrow.schema.interval_type import IntervalType
 from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
 from deltaarrow.schema.keys import (
     FIELD_ID_KEY,
@@ -123,6 +124,8 @@ def to_arrow_type(data_type: DataType) -> pa.DataType:
     >>> to_arrow_type(ArrayType("timestamp"))
     ListType(list<element: timestamp[us, tz=UTC]>)
     """
+    if isinstance(data_type, IntervalType):
+        return pa.duration("us")
     if isinstance(data_type, PrimitiveType):
         decimal = data_type.decimal
         return pa.decimal128(*decimal) if decimal else _TO_ARROW[data_type.type]

@@ -20,7 +20,7 @@ floating numbers depend on the order of rows, in Spark and here.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deltaarrow.schema import ArrayType, MapType
+from deltaarrow.schema import ArrayType, IntervalType, MapType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
@@ -142,9 +142,10 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
     """``sum``; with `tries`, NULL beyond the range."""
 
     def bind(rows: Rows, operand: Node) -> Node:
-        operand = as_number(operand, name)
+        is_interval = isinstance(operand.type, IntervalType)
+        operand = operand if is_interval else as_number(operand, name)
         digits = decimal_of(operand.type)
-        if operand.type not in INTEGRAL and digits is None:
+        if operand.type not in INTEGRAL and digits is None and not is_interval:
             made = RowsCall(rows, (cast(operand, DOUBLE),))
             return made.node(name, DOUBLE, made.sql("sum"))
         made = RowsCall(rows, (operand,))
@@ -155,7 +156,7 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
         sql = (
             let(f"TRY({fitted.format('t')})", t=made.sql("sum")) if tries else fitted.format(made.sql("sum"))
         )
-        return made.node(name, LONG, sql, fails=True)
+        return made.node(name, operand.type if is_interval else LONG, sql, fails=True)
 
     return bind
 
@@ -174,6 +175,12 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
     """``avg``; with `tries`, NULL beyond the range."""
 
     def bind(rows: Rows, operand: Node) -> Node:
+        if isinstance(operand.type, IntervalType):
+            made, kind = RowsCall(rows, (operand,)), bounded_type(MAX_PRECISION, 0)
+            counted = f"CAST({made.sql('count')} AS HUGEINT)"
+            mean = quotient(made.sql("sum"), counted, 0, MAX_PRECISION, kind, tries=tries)
+            whole = IntervalType("interval day to second")
+            return made.node(name, whole, f"CAST({mean} AS BIGINT)", fails=True)
         operand = as_number(operand, name)
         digits = decimal_of(operand.type)
         if digits is None:

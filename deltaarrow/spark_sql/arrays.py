@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import exactly, tightest_type
 from deltaarrow.spark_sql.conditionals import element
@@ -26,9 +26,11 @@ from deltaarrow.spark_sql.types import (
     TIMESTAMPS,
     VARIANT,
     VOID,
+    is_numeric,
     mixes_text,
     sql_type,
     type_name,
+    wider_type,
 )
 
 __all__ = ["FUNCTIONS", "array_sort"]
@@ -75,7 +77,7 @@ def _ensure_sortable(data_type: DataType, name: str) -> None:
 
 def _element_at(container: Node, place: Node) -> Node:
     if not isinstance(container.type, ArrayType):
-        return element(container, place)
+        return _value_at(container, place)
     beyond = f"WHEN abs({{1}}::BIGINT) > len({{0}}) THEN {_NO_SUCH}"
     sql = f"CASE WHEN {{1}} = 0 THEN {_NO_FIRST} {beyond} ELSE {{0}}[{{1}}] END"
     nodes = (container, _place(place))
@@ -84,10 +86,18 @@ def _element_at(container: Node, place: Node) -> Node:
 
 def _try_element_at(container: Node, place: Node) -> Node:
     if not isinstance(container.type, ArrayType):
-        return element(container, place)
+        return _value_at(container, place)
     nodes = (container, _place(place))
     sql = f"CASE WHEN {{1}} = 0 THEN {_NO_FIRST} ELSE {{0}}[{{1}}] END"
     return call("try_element_at", nodes, container.type.element_type, given(sql, 2), fails=True)
+
+
+def _value_at(container: Node, key: Node) -> Node:
+    """The value of a map for a key; both kinds of keys are cast to the wider one, unlike in ``map[key]``."""
+    if isinstance(container.type, MapType) and is_numeric(key.type) and is_numeric(container.type.key_type):
+        kind = wider_type(container.type.key_type, key.type)
+        container = cast(container, MapType(kind, container.type.value_type))
+    return element(container, key)
 
 
 def _place(node: Node) -> Node:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from deltaarrow.expressions import decimal_digits, parse_date, parse_timestamp
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, IntervalType, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.forms import java_text, let, raised_as
 from deltaarrow.spark_sql.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import UNSTORED, Call, Constant, Node, call, escaped, refused
@@ -133,7 +133,7 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
 def cast_mismatch(source: DataType, target: DataType) -> str | None:
     """Spark's kind of error for a cast that it does not have; None for one that it has, or may have."""
     given, wanted = _kind(source), _kind(target)
-    unsure = {"timestamp_ntz", "variant", "void"}
+    unsure = {"timestamp_ntz", "variant", "void"} | ({"string", "decimal"} if wanted == "interval" else set())
     is_nested = not isinstance(source, PrimitiveType) or not isinstance(target, PrimitiveType)
     has_parts = is_nested and (type(source) is type(target) or target == STRING)
     if (given, wanted) in _CASTS or given == wanted or has_parts or {given, wanted} & unsure:
@@ -159,6 +159,8 @@ def _kind(data_type: DataType) -> str:
         return "floating"
     if decimal_of(data_type) is not None:
         return "decimal"
+    if isinstance(data_type, IntervalType):
+        return "interval"
     return data_type.type if isinstance(data_type, PrimitiveType) else "nested"
 
 
@@ -260,6 +262,45 @@ def _decimal_to_string(source: DataType, target: DataType) -> _Sql:
     if digits[0] < MAX_PRECISION:
         return f"CAST(CAST({{0}} AS DECIMAL({digits[0] + 1},{digits[1]})) AS VARCHAR)", False
     return "replace(CAST({0} AS VARCHAR), '.', '0.')", False
+
+
+def _interval_to_interval(source: DataType, target: DataType) -> _Sql:
+    assert isinstance(source, IntervalType) and isinstance(target, IntervalType)
+    is_cut = target.last_unit > source.last_unit
+    return (f"{{0}} - {{0}} % {target.last_unit}" if is_cut else "{0}"), False
+
+
+def _interval_to_integral(source: DataType, target: DataType) -> _Sql:
+    assert isinstance(source, IntervalType)
+    return f"CAST({{0}} // {source.last_unit} AS {{type}})", target != LONG
+
+
+def _interval_to_decimal(source: DataType, target: DataType) -> _Sql:
+    assert isinstance(source, IntervalType)
+    if source.units[-1] != "second":
+        return f"CAST({{0}} // {source.last_unit} AS {{type}})", True
+    return "CAST(CAST({0} AS DECIMAL(24,6)) * 0.000001::DECIMAL(6,6) AS {type})", True
+
+
+def _integral_to_interval(source: DataType, target: DataType) -> _Sql:
+    assert isinstance(target, IntervalType)
+    return f"CAST(CAST({{0}} AS HUGEINT) * {target.last_unit} AS BIGINT)", True
+
+
+def _interval_to_string(source: DataType, target: DataType) -> _Sql:
+    """The literal of the interval, in the units of its type."""
+    assert isinstance(source, IntervalType)
+    rest, parts = "abs({0})", ""
+    for name in source.units:
+        unit = IntervalType.of(name, name).last_unit
+        shown = f"CAST({rest} // {unit} AS VARCHAR)" if name == "day" else f"printf('%02d', {rest} // {unit})"
+        sign = " || ' ' || " if parts and name == "hour" else " || ':' || "
+        parts, rest = (f"{parts}{sign}{shown}" if parts else shown), f"({rest} % {unit})"
+    if source.units[-1] == "second":
+        parts += f" || CASE WHEN {rest} > 0 THEN rtrim(printf('.%06d', {rest}), '0') ELSE '' END"
+    first, last = source.units[0].upper(), source.units[-1].upper()
+    units = first if first == last else f"{first} TO {last}"
+    return f"'INTERVAL ''' || CASE WHEN {{0}} < 0 THEN '-' ELSE '' END || {parts} || ''' {units}'", False
 
 
 def time_grammar(target: DataType) -> str:
@@ -365,6 +406,11 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("boolean", "string"): _always("CAST({0} AS VARCHAR)"),
     ("date", "string"): _always("CAST({0} AS VARCHAR)"),
     ("timestamp", "string"): _zoned(lambda zone: f"CAST({zone.local_time('{0}')} AS VARCHAR)"),
+    ("interval", "interval"): _interval_to_interval,
+    ("interval", "integral"): _interval_to_integral,
+    ("interval", "decimal"): _interval_to_decimal,
+    ("interval", "string"): _interval_to_string,
+    ("integral", "interval"): _integral_to_interval,
     ("timestamp_ntz", "string"): _always("CAST({0} AS VARCHAR)"),
     ("date", "timestamp"): _zoned(lambda zone: zone.start_of_day("CAST({0} AS TIMESTAMP)")),
     ("date", "timestamp_ntz"): _always("CAST({0} AS TIMESTAMP)"),

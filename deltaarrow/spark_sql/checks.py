@@ -1,6 +1,5 @@
 """Functions that test or replace values: types, zeros, places in bitmaps."""
 
-from deltaarrow.schema import ArrayType, DataType, MapType, StructType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given
 from deltaarrow.spark_sql.function import Function, as_long
@@ -14,27 +13,16 @@ from deltaarrow.spark_sql.types import (
     STRING,
     VOID,
     is_numeric,
+    simple_string,
     sql_type,
     type_name,
 )
 
 __all__ = ["FUNCTIONS"]
 
-_NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
-
 
 def _type_of(operand: Node) -> Node:
-    return Constant(_name(operand.type), STRING)
-
-
-def _name(data_type: DataType) -> str:
-    if isinstance(data_type, ArrayType):
-        return f"array<{_name(data_type.element_type)}>"
-    if isinstance(data_type, MapType):
-        return f"map<{_name(data_type.key_type)},{_name(data_type.value_type)}>"
-    if isinstance(data_type, StructType):
-        return f"struct<{','.join(f'{each.name}:{_name(each.type)}' for each in data_type.fields)}>"
-    return _NAMES.get(type_name(data_type), type_name(data_type))
+    return Constant(simple_string(operand.type), STRING)
 
 
 def _null_if_zero(operand: Node) -> Node:

@@ -1,11 +1,11 @@
 """Functions that choose between values, and functions over arrays. A value not chosen is not evaluated."""
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema import ArrayType, MapType, PrimitiveType, StructType
+from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, StructType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.constructors import is_assignable
+from deltaarrow.spark_sql.coercion import is_implicit
 from deltaarrow.spark_sql.function import Function, as_text, same_type
-from deltaarrow.spark_sql.nested import member
+from deltaarrow.spark_sql.nested import member, with_elements
 from deltaarrow.spark_sql.nodes import UNSTORED, Constant, Node, call, mismatched, refused
 from deltaarrow.spark_sql.operators import compare, is_null, negate
 from deltaarrow.spark_sql.row_errors import raising
@@ -45,7 +45,7 @@ def element(container: Node, place: Node) -> Node:
     """``array[place]``, counted from 0, raises beyond the end; ``map[key]`` is NULL for a missing key."""
     if isinstance(container.type, MapType):
         key = container.type.key_type
-        if key in (FLOAT, DOUBLE) or not isinstance(key, PrimitiveType) or not is_assignable(place.type, key):
+        if key in (FLOAT, DOUBLE) or not isinstance(key, PrimitiveType) or not is_implicit(place.type, key):
             raise refused(f"a value of {type_name(container.type)} for a key of type {type_name(place.type)}")
         operands = (container, cast(place, key))
         return call("[]", operands, container.type.value_type, "map_extract_value({0}, {1})")
@@ -60,18 +60,25 @@ def element(container: Node, place: Node) -> Node:
 
 
 def field_of(struct: Node, name: str) -> Node:
-    """``struct.field``, by name in any case, and ``map.key``."""
+    """``struct.field``, by name in any case, ``map.key``, and the field of each struct of an array."""
     if isinstance(struct.type, MapType) and struct.type.key_type == STRING:
         return element(struct, Constant(name, STRING))
+    if isinstance(struct.type, ArrayType) and isinstance(struct.type.element_type, StructType):
+        found = _field(struct.type.element_type, name)
+        return with_elements(struct, ArrayType(found.type), lambda part, _: member(part, found))
     if not isinstance(struct.type, StructType):
         raise SchemaMismatchError(
             f"[INVALID_EXTRACT_BASE_FIELD_TYPE] a {type_name(struct.type)} has no field {name!r}"
         )
-    found = struct.type.find(name)
+    return member(struct, _field(struct.type, name))
+
+
+def _field(struct: StructType, name: str) -> Field:
+    found = struct.find(name)
     if found is None:
-        known = ", ".join(f"`{each.name}`" for each in struct.type.fields)
+        known = ", ".join(f"`{each.name}`" for each in struct.fields)
         raise SchemaMismatchError(f"[FIELD_NOT_FOUND] no field `{name}` in the struct (fields: {known})")
-    return member(struct, found)
+    return found
 
 
 def _coalesce(*operands: Node) -> Node:

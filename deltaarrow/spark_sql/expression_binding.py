@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import deltaarrow.spark_sql.chapters as chapters
 from deltaarrow.errors import DeltaError, SchemaMismatchError
-from deltaarrow.schema import DataType, Field, StructType, fields_within
+from deltaarrow.schema import ArrayType, DataType, Field, IntervalType, MapType, StructType, fields_within
 from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
 from deltaarrow.spark_sql.casts import cast, cast_mismatch
 from deltaarrow.spark_sql.intervals import Interval, moved
@@ -28,17 +28,14 @@ from deltaarrow.spark_sql.nodes import (
     refused,
 )
 from deltaarrow.spark_sql.operators import (
-    add,
     all_of,
     any_of,
+    arithmetic,
     compare,
-    divide,
-    divide_whole,
     is_in,
     is_null,
     negate,
     negative,
-    remainder,
 )
 from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
@@ -46,6 +43,7 @@ from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.tree_reading import (
     folded,
     interval_of,
+    interval_units_of,
     is_plain,
     joined_by_and,
     names_of,
@@ -57,10 +55,8 @@ from deltaarrow.spark_sql.tree_reading import (
 from deltaarrow.spark_sql.types import (
     BINARY,
     BOOLEAN,
-    DATE,
     DOUBLE,
     FLOAT,
-    INTEGRAL,
     STRING,
     VARIANT,
     VOID,
@@ -273,12 +269,35 @@ class _Binder:
         names = names_of(node)
         if names is None:
             raise refused(f"{node.key.upper()} of something other than a column")
-        found = self._resolved(names)
+        try:
+            found = self._resolved(names)
+        except SchemaMismatchError:
+            part = self._part_of_collection(names)
+            if part is None:
+                raise
+            return part
         if found is None:
             function = chapters.find_function(names[0])
             assert function is not None
             return function(names[0], ())
-        path, fields = found
+        return self._reference(names, *found)
+
+    def _part_of_collection(self, names: tuple[str, ...]) -> Node | None:
+        """``array.field`` and ``map.key``; None for other names."""
+        for length in range(len(names) - 1, 0, -1):
+            try:
+                path, fields = self.scope.resolve(names[:length])
+            except SchemaMismatchError:
+                continue
+            if not isinstance(fields[-1].type, ArrayType | MapType):
+                return None
+            node = self._reference(names[:length], path, fields)
+            for name in names[length:]:
+                node = chapters.field_of(node, name)
+            return node
+        return None
+
+    def _reference(self, names: tuple[str, ...], path: Path, fields: Fields) -> Node:
         last = fields[-1]
         sql_type(last.type)
         if VOID in leaf_types(last.type):
@@ -317,7 +336,8 @@ class _Binder:
         if self.chooses_files and str(name).lower() in ("variant_get", "try_variant_get"):
             return chapters.variant_part(*map(self.bind, operands))
         if function is not None:
-            return function(name, tuple(map(self._argument, operands)))
+            bind = self._argument if function.takes_more else self._value_or_lambda
+            return function(name, tuple(map(bind, operands)))
         target = CAST_FUNCTIONS.get(str(name).lower())
         if target is not None and len(operands) == 1:
             operand = self.bind(operands[0])
@@ -332,10 +352,11 @@ class _Binder:
 
     def _argument(self, node: "exp.Expr") -> Any:
         """An argument of a function: a value, a function or an interval."""
-        if node.key == "lambda":
-            return self._lambda(node)
         length = interval_of(node)
-        return self.bind(node) if length is None else length
+        return self._value_or_lambda(node) if length is None else length
+
+    def _value_or_lambda(self, node: "exp.Expr") -> Any:
+        return self._lambda(node) if node.key == "lambda" else self.bind(node)
 
     def _lambda(self, node: "exp.Expr") -> "chapters.Lambda":
         names = tuple(each.name.lower() for each in node.expressions)
@@ -358,24 +379,31 @@ class _Binder:
         raise refused(f"the name {node.name} in this place")
 
     def _add(self, node: "exp.Expr", sign: str) -> Node:
-        length = interval_of(node.expression)
-        if length is not None:
-            return moved(self.bind(node.this), length if sign == "+" else -length)
-        length = interval_of(node.this) if sign == "+" else None
-        if length is not None:
-            return moved(self.bind(node.expression), length)
-        made = self._made_interval(node.expression)
+        found = self._moved(node.this, node.expression, sign)
+        if found is None and sign == "+":
+            found = self._moved(node.expression, node.this, sign)
+        if found is not None:
+            return found
+        return self._operated(node, sign)
+
+    def _moved(self, time: "exp.Expr", by: "exp.Expr", sign: str) -> Node | None:
+        """A date or a timestamp moved by an interval that is written beside it; None for anything else."""
+        length, made = interval_of(by), self._made_interval(by)
+        if length is None and made is None:
+            return None
+        operand = self.bind(time)
+        if isinstance(operand.type, IntervalType):
+            return None
         if made is not None:
-            return made.moved(self.bind(node.this), sign)
-        made = self._made_interval(node.this) if sign == "+" else None
-        if made is not None:
-            return made.moved(self.bind(node.expression), sign)
+            return made.moved(operand, sign)
+        assert length is not None
+        return moved(operand, length if sign == "+" else -length)
+
+    def _operated(self, node: "exp.Expr", sign: str) -> Node:
         left, right = self._both(node)
-        if left.type == DATE and right.type in INTEGRAL:
-            return chapters.add_days(left, right, sign)
-        if sign == "+" and right.type == DATE and left.type in INTEGRAL:
-            return chapters.add_days(right, left, sign)
-        return add(left, right, sign)
+        if is_numeric(left.type) and is_numeric(right.type):
+            return arithmetic(left, right, sign)
+        return chapters.arithmetic_of_times(left, right, sign)
 
     def _made_interval(self, node: "exp.Expr") -> "chapters.MadeInterval | None":
         """The interval that a call makes; None for other nodes."""
@@ -534,7 +562,7 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "cast": _Binder._cast,
     "column": _Binder._column,
     "concat": _Binder._adjacent,
-    "div": lambda binder, node: divide(*binder._both(node)),
+    "div": lambda binder, node: binder._operated(node, "/"),
     "dot": _Binder._dot,
     "dpipe": lambda binder, node: chapters.concatenate(*binder._both(node)),
     "escape": _Binder._escaped_like,
@@ -543,13 +571,14 @@ _RULES: "dict[str, Callable[[_Binder, exp.Expr], Node]]" = {
     "identifier": _Binder._variable,
     "ilike": _Binder._like,
     "in": _Binder._in,
-    "intdiv": lambda binder, node: divide_whole(*binder._both(node)),
+    "intdiv": lambda binder, node: binder._operated(node, "div"),
+    "interval": lambda _, node: chapters.interval_value(interval_of(node), interval_units_of(node)),
     "is": _Binder._is,
     "jsonextract": _Binder._variant,
     "like": _Binder._like,
     "literal": _Binder._literal,
-    "mod": lambda binder, node: remainder(*binder._both(node)),
-    "mul": lambda binder, node: add(*binder._both(node), "*"),
+    "mod": lambda binder, node: binder._operated(node, "%"),
+    "mul": lambda binder, node: binder._operated(node, "*"),
     "neg": _Binder._negative,
     "not": lambda binder, node: negate(binder.bind(node.this)),
     "null": lambda _, node: Constant(None, VOID),

@@ -1,6 +1,6 @@
 """Intervals that are computed, by ``make_interval`` and its like, and times moved by them.
 
-No value has the type of an interval, so such a call stands in a sum with a date or a timestamp alone.
+One that may have months stands in a sum with a date or a timestamp alone.
 """
 
 from dataclasses import dataclass
@@ -115,5 +115,5 @@ def _misplaced(name: str) -> Function:
     return Function((name,), f"[{', '.join(names)}]", (0, len(names)), bind, "added to a time")
 
 
-FUNCTIONS = tuple(map(_misplaced, MAKING_INTERVALS))
+FUNCTIONS = tuple(_misplaced(name) for name in MAKING_INTERVALS if name != "make_dt_interval")
 """The functions, in other places than in a sum."""

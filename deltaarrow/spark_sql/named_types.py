@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, IntervalType, MapType, StructType
+from deltaarrow.spark_sql.intervals import interval_units
 from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.types import (
     BINARY,
@@ -82,4 +83,16 @@ def data_type_of(node: "exp.Expr") -> DataType:
             return MapType(data_type_of(parts[0]), data_type_of(parts[1]))
         elif name == "STRUCT" and parts and all(each.key == "columndef" for each in parts):
             return StructType([Field(each.name, data_type_of(each.args["kind"])) for each in parts])
+        elif getattr(node.this, "key", "") == "interval":
+            return _interval_type(node.this.args["unit"])
     raise refused(f"a cast to {str(name).upper()}")
+
+
+def _interval_type(unit: "exp.Expr") -> DataType:
+    if unit.key == "intervalspan":
+        first, last = interval_units(unit.this.name, unit.expression.name)
+    else:
+        first, last = interval_units(unit.name)
+    if "YEAR" in (first, last) or "MONTH" in (first, last):
+        raise refused(f"a cast to INTERVAL {first if first == last else f'{first} TO {last}'}")
+    return IntervalType.of(first.lower(), last.lower())

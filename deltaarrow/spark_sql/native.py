@@ -6,7 +6,7 @@ query reads and the values that it returns need not, so they are converted and c
 
 from collections.abc import Collection, Mapping
 
-from deltaarrow.schema import DataType, PrimitiveType
+from deltaarrow.schema import INTERVAL_TYPES, DataType, IntervalType, PrimitiveType
 from deltaarrow.spark_sql.kernel_calls import calls_kernel
 from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, refused, valued, walk
@@ -17,6 +17,8 @@ __all__ = ["given", "given_sql", "given_with_variants_sql", "taken", "taken_sql"
 
 _BEYOND = "error('unsupported: a time outside the years 1 to 9999')"
 _NAIVE: dict[DataType, str] = {DATE: "{0}", TIMESTAMP: "make_timestamp(epoch_us({0}))", TIMESTAMP_NTZ: "{0}"}
+_LENGTH = "to_days(CAST({0} // 86400000000 AS INTEGER)) + to_microseconds({0} % 86400000000)"
+"""A number of microseconds as an INTERVAL of DuckDB's that equals no other."""
 
 
 def to_native_sql(
@@ -43,7 +45,7 @@ def to_native_sql(
 
 def taken_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of an expression's value to DuckDB's own type."""
-    converted = _with(taken, (TIMESTAMP,), sql, data_type)
+    converted = _with(taken, (TIMESTAMP, *INTERVAL_TYPES), sql, data_type)
     if converted == sql or isinstance(data_type, PrimitiveType):
         return converted
     # The parts of a struct that is NULL in every row have no types in DuckDB.
@@ -52,12 +54,12 @@ def taken_sql(sql: str, data_type: DataType) -> str:
 
 def given_sql(sql: str, data_type: DataType) -> str:
     """Convert the SQL of a column from DuckDB's own type to the form that expressions use."""
-    return _with(given, _NAIVE, sql, data_type)
+    return _with(given, (*_NAIVE, *INTERVAL_TYPES), sql, data_type)
 
 
 def given_with_variants_sql(sql: str, data_type: DataType) -> str:
     """Like `given_sql`, for a column whose variants have DuckDB's own type too."""
-    return _with(_given_with_variants, (*_NAIVE, VARIANT), sql, data_type)
+    return _with(_given_with_variants, (*_NAIVE, *INTERVAL_TYPES, VARIANT), sql, data_type)
 
 
 def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: DataType) -> str:
@@ -69,6 +71,8 @@ def _with(convert: Convert, types: Collection[DataType], sql: str, data_type: Da
 
 def given(node: Node, data_type: DataType) -> Node:
     """Convert a value of a primitive type from DuckDB's own type to the form that expressions use."""
+    if isinstance(data_type, IntervalType):
+        return call("given", (node,), data_type, "epoch_us({0})")
     naive = _NAIVE.get(data_type)
     if naive is None:
         return node
@@ -87,6 +91,8 @@ def _given_with_variants(node: Node, data_type: DataType) -> Node:
 
 def taken(node: Node, data_type: DataType) -> Node:
     """Convert a value of a primitive type from the form that expressions use to DuckDB's own type."""
+    if isinstance(data_type, IntervalType):
+        return call("taken", (node,), data_type, _LENGTH)
     if data_type != TIMESTAMP:
         return node
     return call("taken", (node,), data_type, "make_timestamptz(epoch_us(CAST({0} AS TIMESTAMP)))")

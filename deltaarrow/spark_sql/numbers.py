@@ -1,6 +1,6 @@
 """Functions over numbers."""
 
-from deltaarrow.schema import DataType
+from deltaarrow.schema import DataType, IntervalType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number
 from deltaarrow.spark_sql.decimals import not_negative
@@ -26,6 +26,8 @@ _MOST_PLACES = 20
 
 
 def _absolute(operand: Node) -> Node:
+    if isinstance(operand.type, IntervalType):
+        return call("abs", (operand,), operand.type, "abs({0})", fails=True)
     operand = as_number(operand, "abs")
     return call("abs", (operand,), operand.type, "abs({0})", fails=operand.type in INTEGRAL)
 
@@ -172,6 +174,8 @@ def _modulo(dividend: Node, divisor: Node) -> Node:
 
 
 def _sign(operand: Node) -> Node:
+    if isinstance(operand.type, IntervalType):
+        return call("sign", (operand,), DOUBLE, "CAST(sign({0}) AS DOUBLE)")
     operand = as_number(operand, "sign")
     sql = "CASE WHEN isnan({0}) OR {0} = 0 THEN {0} WHEN {0} > 0 THEN 1 WHEN {0} < 0 THEN -1 END"
     return call("sign", (cast(operand, DOUBLE),), DOUBLE, f"CAST({sql} AS DOUBLE)")

@@ -8,7 +8,7 @@ import re
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import negated
-from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
+from deltaarrow.schema import DataType, IntervalType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.decimals import added, divided, divided_whole, multiplied, remaining
@@ -53,6 +53,7 @@ __all__ = [
     "add",
     "all_of",
     "any_of",
+    "arithmetic",
     "compare",
     "divide",
     "divide_whole",
@@ -70,6 +71,13 @@ _DIFFERENT, _WRONG = "BINARY_OP_DIFF_TYPES", "BINARY_OP_WRONG_TYPE"
 """Spark's kinds of errors for operands of two types, and of one type that an operator does not take."""
 
 _BY_ORDER = frozenset({"<", "<=", ">", ">="})
+
+
+def arithmetic(left: Node, right: Node, sign: str) -> Node:
+    """The result of an operator of arithmetic on two numbers, by its `sign`."""
+    if sign in ("/", "div", "%"):
+        return {"/": divide, "div": divide_whole, "%": remainder}[sign](left, right)
+    return add(left, right, sign)
 
 
 def add(left: Node, right: Node, sign: str) -> Node:
@@ -122,7 +130,9 @@ def remainder(left: Node, right: Node) -> Node:
 
 
 def negative(operand: Node) -> Node:
-    """The number with the opposite sign."""
+    """The number with the opposite sign, or the same length of time in the other direction."""
+    if isinstance(operand.type, IntervalType):
+        return call("-", (operand,), operand.type, "(-{0})", fails=True)
     operand = as_number(operand, "minus")
     if isinstance(operand, Constant):
         value = operand.value

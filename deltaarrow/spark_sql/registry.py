@@ -13,6 +13,7 @@ from deltaarrow.spark_sql import (
     constructors,
     csv_texts,
     encodings,
+    interval_values,
     json_reading,
     json_texts,
     lambdas,
@@ -56,6 +57,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
         *temporal.FUNCTIONS,
         *time_texts.FUNCTIONS,
         *clocks.FUNCTIONS,
+        *interval_values.FUNCTIONS,
         *made_intervals.FUNCTIONS,
     ),
     "Choices, arrays, maps, structs and variants": (

@@ -7,7 +7,7 @@ product of two of them.
 from dataclasses import dataclass
 from typing import Protocol
 
-from deltaarrow.schema import ArrayType, DataType, StructType
+from deltaarrow.schema import ArrayType, DataType, IntervalType, StructType
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import Function
 from deltaarrow.spark_sql.nested import member
@@ -230,7 +230,7 @@ def _of(hasher: _Hasher, data_type: DataType, value: str, seed: str, depth: int)
         return hasher.of_four(_bits(value, "FLOAT", "UINTEGER"), seed)
     if data_type == DOUBLE:
         return hasher.of_eight(_signed(_bits(value, "DOUBLE", "UBIGINT")), seed)
-    if data_type == LONG:
+    if data_type == LONG or isinstance(data_type, IntervalType):
         return hasher.of_eight(f"CAST({value} AS BIGINT)", seed)
     if data_type in TIMESTAMPS:
         return hasher.of_eight(f"epoch_us({value})", seed)

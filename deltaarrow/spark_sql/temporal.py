@@ -2,6 +2,7 @@
 
 import re
 
+from deltaarrow.schema import IntervalType, StructType
 from deltaarrow.spark_sql.casts import FIRST_DAY, LAST_DAY, cast
 from deltaarrow.spark_sql.forms import given, let, raised_as
 from deltaarrow.spark_sql.function import (
@@ -13,10 +14,11 @@ from deltaarrow.spark_sql.function import (
     as_timestamp,
     literal_text,
 )
-from deltaarrow.spark_sql.nodes import NOW, Node, call, refused
+from deltaarrow.spark_sql.nodes import NOW, Node, call, mismatched, refused
 from deltaarrow.spark_sql.row_errors import raising
 from deltaarrow.spark_sql.time_zones import UTC, session_time_zone, zone_of
 from deltaarrow.spark_sql.types import (
+    BYTE,
     DATE,
     DOUBLE,
     FLOAT,
@@ -25,6 +27,7 @@ from deltaarrow.spark_sql.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    TIMESTAMPS,
     decimal_of,
     decimal_type,
     type_name,
@@ -40,6 +43,7 @@ __all__ = [
     "field",
     "to_date",
     "to_timestamp",
+    "window_time",
 ]
 
 _DATE_FIELDS = {
@@ -76,6 +80,9 @@ _UNITS = {
     **dict.fromkeys(("month", "mm", "mon"), "month"),
     "week": "week",
 }
+_CLOCK_UNITS = {"hour": (3_600_000_000, 86_400_000_000), "minute": (60_000_000, 3_600_000_000)}
+"""The microseconds of a unit, and of the one above it."""
+
 _MICROSECONDS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -136,11 +143,34 @@ def extracted(unit: str, operand: Node) -> Node:
     if unit.lower() not in _EXTRACTED:
         raise refused(f"EXTRACT of {unit.upper()}")
     name = _EXTRACTED[unit.lower()]
+    if isinstance(operand.type, IntervalType):
+        return _part_of_interval(name, operand)
     if name == "second and part":
         rest = "((epoch_us({0}) % 60000000) + 60000000) % 60000000"
         sql = f"CAST(CAST({rest} AS DECIMAL(18,6)) * 0.000001::DECIMAL(6,6) AS DECIMAL(8,6))"
         return call("second", (as_local_time(operand),), decimal_type(8, 6), sql)
     return field(name, operand)
+
+
+def _part_of_interval(name: str, operand: Node) -> Node:
+    if name == "day":
+        return call("day", (operand,), INTEGER, "CAST({0} // 86400000000 AS INTEGER)")
+    if name in _CLOCK_UNITS:
+        unit, above = _CLOCK_UNITS[name]
+        return call(name, (operand,), BYTE, f"CAST({{0}} % {above} // {unit} AS TINYINT)")
+    if name == "second and part":
+        rest = "CAST({0} % 60000000 AS DECIMAL(18,6))"
+        sql = f"CAST({rest} * 0.000001::DECIMAL(6,6) AS DECIMAL(8,6))"
+        return call("second", (operand,), decimal_type(8, 6), sql)
+    raise refused(f"EXTRACT of {name.upper()} from an interval")
+
+
+def window_time(window: Node) -> Node:
+    """The last microsecond of a window."""
+    ends = window.type.find("end") if isinstance(window.type, StructType) else None
+    if ends is None or ends.type not in TIMESTAMPS:
+        raise mismatched("UNEXPECTED_INPUT_TYPE", f"window_time of {type_name(window.type)}")
+    return call("window_time", (window,), ends.type, "make_timestamp(epoch_us({0}['end']) - 1)")
 
 
 def add_days(operand: Node, days: Node, sign: str = "+") -> Node:

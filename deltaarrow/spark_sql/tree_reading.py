@@ -45,6 +45,7 @@ _PARTS = {
     "if": {"this", "true"},
     "ilike": {"this", "expression", "negate"},
     "in": {"this", "expressions"},
+    "interval": {"this", "unit"},
     "jsonextract": {"this", "expression", "variant_extract"},
     "like": {"this", "expression", "negate"},
     "literal": {"this", "is_string"},

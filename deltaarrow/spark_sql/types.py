@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
+from deltaarrow.schema import (
+    INTERVAL_TYPES,
+    ArrayType,
+    DataType,
+    Field,
+    IntervalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
 from deltaarrow.spark_sql.nodes import mismatched, refused
 
 __all__ = [
@@ -33,6 +42,7 @@ __all__ = [
     "is_numeric",
     "mixes_text",
     "native_sql_type",
+    "simple_string",
     "sql_type",
     "type_name",
     "wider_type",
@@ -48,7 +58,7 @@ INTEGRAL = (BYTE, SHORT, INTEGER, LONG)
 TIMESTAMPS = (TIMESTAMP, TIMESTAMP_NTZ)
 _RANK = {data_type: rank for rank, data_type in enumerate((*INTEGRAL, FLOAT, DOUBLE))}
 _INTEGRAL_DIGITS = {BYTE: 3, SHORT: 5, INTEGER: 10, LONG: 20}
-_SQL_TYPES = {
+_SQL_TYPES: dict[PrimitiveType, str] = {
     BYTE: "TINYINT",
     SHORT: "SMALLINT",
     INTEGER: "INTEGER",
@@ -63,15 +73,39 @@ _SQL_TYPES = {
     TIMESTAMP_NTZ: "TIMESTAMP",
     VARIANT: "STRUCT(metadata BLOB, value BLOB)",
     VOID: "BOOLEAN",
+    **dict.fromkeys(INTERVAL_TYPES, "BIGINT"),
 }
-_NATIVE_SQL_TYPES = _SQL_TYPES | {TIMESTAMP: "TIMESTAMPTZ"}
+_NATIVE_SQL_TYPES: dict[PrimitiveType, str] = {
+    **_SQL_TYPES,
+    TIMESTAMP: "TIMESTAMPTZ",
+    **dict.fromkeys(INTERVAL_TYPES, "INTERVAL"),
+}
+_NAMES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+"""Spark's names of types, where Delta's differ."""
+
 MAX_PRECISION = 38
 _MIN_ADJUSTED_SCALE = 6
 
 
 def type_name(data_type: DataType) -> str:
-    """The name of a type in messages."""
-    return data_type.type if isinstance(data_type, PrimitiveType) else data_type.to_json()
+    """The name of a type in messages: of a nested one, Spark's."""
+    return data_type.type if isinstance(data_type, PrimitiveType) else simple_string(data_type)
+
+
+def simple_string(data_type: DataType) -> str:
+    """The name of a type in Spark.
+
+    >>> simple_string(MapType(BYTE, ArrayType(LONG)))
+    'map<tinyint,array<bigint>>'
+    """
+    if isinstance(data_type, ArrayType):
+        return f"array<{simple_string(data_type.element_type)}>"
+    if isinstance(data_type, MapType):
+        return f"map<{simple_string(data_type.key_type)},{simple_string(data_type.value_type)}>"
+    if isinstance(data_type, StructType):
+        members = (f"{each.name}:{simple_string(each.type)}" for each in data_type.fields)
+        return f"struct<{','.join(members)}>"
+    return _NAMES.get(data_type.type, data_type.type)
 
 
 def sql_type(data_type: DataType) -> str:
@@ -185,6 +219,8 @@ def wider_type(left: DataType, right: DataType, kind: str = "DATA_DIFF_TYPES") -
     if isinstance(left, StructType) and isinstance(right, StructType) and left.names == right.names:
         pairs = zip(left.fields, right.fields, strict=True)
         return StructType([Field(one.name, wider_type(one.type, two.type, kind)) for one, two in pairs])
+    if isinstance(left, IntervalType) and isinstance(right, IntervalType):
+        return left.wider(right)
     if STRING in (left, right):
         other = right if left == STRING else left
         if other in INTEGRAL:

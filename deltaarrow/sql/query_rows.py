@@ -7,9 +7,19 @@ import pyarrow as pa
 
 from deltaarrow.engines import QueryErrors
 from deltaarrow.engines.duckdb_dataset import annotated_schema
+from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml import computing_rows
 from deltaarrow.scan import Explanation
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, from_arrow_schema
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    IntervalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    from_arrow_schema,
+    types_within,
+)
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.variant import holds_variant
 from deltaarrow.write import checked_reader, ensure_duckdb_types
@@ -90,6 +100,8 @@ class QueryRows:
         Raises `UnsupportedFeatureError` for a type of DuckDB that Delta lacks. Reading raises
         `ConstraintViolationError` for a row that cannot be computed.
         """
+        if sql is None and self._schema is not None:
+            _ensure_stored(self._schema)
         with self._errors.named(), computing_rows():
             relation = self._relation(sql or self.sql)
             if self._schema is None:
@@ -115,6 +127,17 @@ class QueryRows:
 
     def _relation(self, sql: str) -> Any:
         return self._connection.connection.sql(sql, params=self._parameters or None)
+
+
+def _ensure_stored(schema: StructType) -> None:
+    for each in schema.fields:
+        interval = next((part for part in types_within(each.type) if isinstance(part, IntervalType)), None)
+        if interval is not None:
+            raise UnsupportedFeatureError(
+                f"[DELTA_UNSUPPORTED_DATA_TYPES] column {each.name!r} holds an {interval.type}, which no"
+                " Delta table stores; cast it to a string, or to a number of seconds",
+                feature=interval.type,
+            )
 
 
 def _without_values(schema: pa.Schema, types: Sequence[DataType]) -> pa.Schema:

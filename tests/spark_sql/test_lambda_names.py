@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
-from deltaarrow.schema import Schema
+from deltaarrow.schema import IntervalType, Schema, to_arrow_type
 from deltaarrow.spark_sql import evaluate, parse_expression, to_sandbox_sql, to_sql
 from deltaarrow.spark_sql.kernel_providing import provide_kernels
 from tests.spark.test_spark_sql import CASES, one_for_each_function
@@ -41,7 +41,10 @@ def compare(texts):
             except (ConstraintViolationError, UnsupportedFeatureError):
                 continue
             provide_kernels(connection, sql)
-            found = connection.sql(f"SELECT {sql} AS v FROM {relation}").to_arrow_table()["v"].to_pylist()
+            column = connection.sql(f"SELECT {sql} AS v FROM {relation}").to_arrow_table()["v"]
+            if isinstance(expression.type, IntervalType):
+                column = column.cast(to_arrow_type(expression.type))
+            found = column.to_pylist()
             if shown(found) != shown(wanted):
                 different.append((text, found, wanted))
     assert different == []

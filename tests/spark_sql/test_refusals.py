@@ -120,7 +120,7 @@ BATCH = pa.RecordBatch.from_pylist(
         ("date_format(dt, 'QQQ')", "date pattern"),
         ("date_format(dt, 'yyyyy')", "date pattern"),
         ("date_trunc(s, dt)", "literal"),
-        ("dt = INTERVAL 1 DAY", "INTERVAL"),
+        ("dt = INTERVAL 1 MONTH", "INTERVAL of months"),
         ("i = 1 IN (true)", "without parentheses"),
         ("i < 1 = o", "without parentheses"),
         ("s || i + 1", "without parentheses"),

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 import deltaarrow
-from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, Schema, StructType
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 from tests.support.spark import drop_temporary_views, running_spark
 
 __all__ = [
@@ -213,10 +213,14 @@ class OnSpark:
 
 def shown(table: pa.Table, *, is_ordered: bool) -> tuple[str, ...]:
     """The lines of a result: its columns, then its rows."""
-    schema = Schema.from_arrow(table.schema)
-    columns = ", ".join(f"{field.name} {spark_type(field.type)}" for field in schema.fields)
+    columns = ", ".join(f"{field.name} {_type(field)}" for field in table.schema)
     rows = [", ".join(map(_value, row.values())) for row in _rows(table)]
     return (columns, *(rows if is_ordered else sorted(rows)))
+
+
+def _type(field: pa.Field) -> str:
+    # Arrow does not tell the units of an interval.
+    return "interval" if pa.types.is_duration(field.type) else spark_type(Field.from_arrow(field).type)
 
 
 def _rows(table: pa.Table) -> Iterator[dict[int, Any]]:

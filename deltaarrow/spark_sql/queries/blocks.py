@@ -17,7 +17,7 @@ from decimal import Decimal
 
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import DeltaError
-from deltaarrow.schema import DataType, Field, PrimitiveType
+from deltaarrow.schema import DataType, Field, IntervalType, PrimitiveType
 from deltaarrow.spark_sql.native import given_with_variants_sql, taken_sql
 from deltaarrow.spark_sql.nested import leaf_types, rebuilt
 from deltaarrow.spark_sql.nodes import (
@@ -189,6 +189,8 @@ class Writer:
     def _known(self, node: Node) -> Node:
         """The value of an expression without columns, so that it is plain what a column is compared with."""
         if not isinstance(node, Call) or not isinstance(node.type, PrimitiveType):
+            return node
+        if isinstance(node.type, IntervalType):
             return node
         if any(isinstance(each, ColumnRef) or _reads_rows(each) for each in walk(node)):
             return node

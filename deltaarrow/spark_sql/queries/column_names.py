@@ -19,7 +19,7 @@ from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS
 from deltaarrow.spark_sql.named_types import data_type_of
 from deltaarrow.spark_sql.nodes import Call, Constant, Node
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
-from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE, WINDOW_OF_TIME
 from deltaarrow.spark_sql.syntax import is_suffix, is_try
 from deltaarrow.spark_sql.time_zones import session_time_zone
 from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of, own_name
@@ -125,7 +125,7 @@ class ColumnNames:
             tree = tree.this
         names = names_of(tree)
         if names is not None and not (len(names) == 1 and names[0].lower() in NO_PARENTHESES):
-            return names[-1]
+            return names[-1] if names[0] != WINDOW_OF_TIME else ".".join(names[1:])
         part = _variant_part(tree)
         if part is not None:
             return part
@@ -142,6 +142,10 @@ class ColumnNames:
             return self._days(tree, node)
         if tree.key in ("add", "sub") and tree.expression.key == "interval" and node.type == DATE:
             return self._moved_days(tree)
+        if tree.key in ("add", "sub") and isinstance(node, Call) and node.name == "interval":
+            if node.type == DATE and not _is_interval(tree.expression):
+                return self._moved_by_days(tree)
+            return f"{self._text(tree.this)} {_OPERATORS[tree.key]} {self._text(tree.expression)}"
         return self._text(tree)
 
     def _days(self, tree: "exp.Expr", node: Node) -> str:
@@ -157,6 +161,9 @@ class ColumnNames:
         """A date plus or minus an interval, which Spark prints as a function of its days."""
         if interval_units_of(tree.expression) != ("DAY", "DAY"):
             return self._text(tree)
+        return self._moved_by_days(tree)
+
+    def _moved_by_days(self, tree: "exp.Expr") -> str:
         days = f"extractansiintervaldays({self._text(tree.expression)})"
         return f"date_add({self._text(tree.this)}, {f'(- {days})' if tree.key == 'sub' else days})"
 

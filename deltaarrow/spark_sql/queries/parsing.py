@@ -20,7 +20,7 @@ from deltaarrow.spark_sql.syntax import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["MOST_LEVELS", "OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "parse_query"]
+__all__ = ["MOST_LEVELS", "OUTER_NAMES", "PARAMETER_PLACE", "QUERY_KEYS", "WINDOW_OF_TIME", "parse_query"]
 
 QUERY_KEYS = frozenset({"select", "union", "intersect", "except", "subquery", "values"})
 """The keys of nodes that are queries."""
@@ -30,6 +30,9 @@ PARAMETER_PLACE = "start"
 
 OUTER_NAMES = "outer"
 """The key of the columns of outer queries that a subquery reads, among the metadata of its node."""
+
+WINDOW_OF_TIME = "window of time"
+"""The qualifier of the column of ``window(...)`` and ``session_window(...)``, which no user writes."""
 
 MOST_LEVELS = "levels"
 """The key of the greatest level of a recursive query, among the metadata of its definition in WITH."""
@@ -66,6 +69,8 @@ class _QueryText:
                 raise refused(
                     f"{token.text.upper()} with USING, which runs a program on the rows,", token.start
                 )
+            elif kind == "WINDOW" and _kinds(tokens, place + 2, 1) != ["ALIAS"]:
+                found.append(replaced_token(token, "VAR", token.text))  # A name, or the function.
             elif kind == "TABLE" and _begins_query(tokens, place):
                 found += _selecting(token)
             else:
