@@ -29,6 +29,7 @@ from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.queries.stars import expand_arguments
 from deltaarrow.spark_sql.rows import is_query
 from deltaarrow.spark_sql.scope import Fields
+from deltaarrow.spark_sql.temporal import window_time
 from deltaarrow.spark_sql.time_zones import ensure_utc
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import (
@@ -222,6 +223,8 @@ class Binding:
             return self._grouping(name, node, bind)
         if find_aggregate(name) is not None:
             return self._over_rows(node, bind, None)
+        if name == "window_time" and len(node.expressions) == 1:
+            return window_time(bind(node.expressions[0]))
         if find_window_function(name) is not None:
             raise SchemaMismatchError(f"[WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE] {name} needs OVER (...)")
         volatile = find_volatile(name)

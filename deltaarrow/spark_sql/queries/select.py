@@ -10,6 +10,7 @@ from deltaarrow.schema import Field
 from deltaarrow.spark_sql.aggregates import Order, is_window
 from deltaarrow.spark_sql.generators import find_generator
 from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, refused, walk
+from deltaarrow.spark_sql.operators import all_of
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_is, normalized, substituted
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, shown_keys, unique_keys
@@ -28,6 +29,7 @@ from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
 from deltaarrow.spark_sql.queries.placement import ensure_of_groups
 from deltaarrow.spark_sql.queries.stars import star_of, starred
+from deltaarrow.spark_sql.queries.time_windows import with_time_windows
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
 
@@ -77,6 +79,10 @@ class _Select:
         self.writer: Writer = context.writer()
         self.clause = FromClause(context, around, self.writer)
         self.source: Source = self.clause.bind(tree)
+        arguments = self.clause.binding(self.source.columns, "the arguments of a window of time")
+        self.tree, self.time_window = with_time_windows(tree, arguments.bind, context.now_ms)
+        if self.time_window is not None:
+            self.source = self.time_window.added(self.source, self.clause)
         self.windows = {each.name.lower(): each for each in tree.args.get("windows") or []}
         self.has_generator = False
         self.distinct = tree.args.get("distinct") is not None
@@ -96,6 +102,14 @@ class _Select:
         used += [each for each in (having, qualify) if each is not None]
         used += [each.node for each in order]
         rows = self.source.sql
+        if self.time_window is not None and keys is not None and self.time_window.is_session_of(keys):
+            below = f" FROM {rows}" + (f" WHERE {self.writer.condition(where)}" if where is not None else "")
+            self.source, moved = self.time_window.sessions(self.context, self.writer, below, keys, used)
+            where, keys = None, replace(keys, nodes=tuple(map(moved, keys.nodes)))
+            bound = [replace(each, node=moved(_node(each))) for each in bound]
+            order = [replace(each, node=moved(each.node)) for each in order]
+            having, qualify = (None if each is None else moved(each) for each in (having, qualify))
+            used = [moved(each) for each in used]
         if keys is not None or having is not None or aggregates_in(used):
             if self.has_generator:
                 raise refused("a generator beside an aggregate")
@@ -191,7 +205,11 @@ class _Select:
 
     def _where(self) -> Node | None:
         where = self.tree.args.get("where")
-        return None if where is None else _condition(self._binding("WHERE").bind(where.this), "WHERE")
+        found = None if where is None else _condition(self._binding("WHERE").bind(where.this), "WHERE")
+        if self.time_window is None:
+            return found
+        given = self.time_window.is_given
+        return given if found is None else all_of((found, given))
 
     def _keys(self, items: Sequence[_Item]) -> GroupKeys | None:
         group = self.tree.args.get("group")
