@@ -251,6 +251,12 @@ class Words:
         self._next += len(words)
         return True
 
+    def take_table(self, *following: str) -> None:
+        """Go past the word TABLE, unless it is the name of a table: before the end or one of some words."""
+        token, self._next = self._next, self._next + int(self.is_at("TABLE"))
+        if self.is_done or any(self.is_at(each) for each in (";", *following)):
+            self._next = token
+
     def expect(self, *words: str) -> None:
         """Go past these words, or raise `UnsupportedFeatureError` for what is there in their place."""
         if not self.take(*words):

@@ -75,12 +75,14 @@ class OutputColumn:
         key: the unique name in the SQL.
         field: the type, with metadata.
         qualifier: that of the column of a relation that it just is; an ORDER BY of the query may write it.
+        is_metadata: whether it is the ``_metadata`` of the query's relation, which no star includes.
     """
 
     name: str
     key: str
     field: Field
     qualifier: tuple[str, ...] = ()
+    is_metadata: bool = False
 
 
 @dataclass(frozen=True, slots=True)

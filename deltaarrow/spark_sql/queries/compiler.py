@@ -11,7 +11,7 @@ from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed
 from deltaarrow.spark_sql.queries.expressions import parameter_values
-from deltaarrow.spark_sql.queries.from_clause import values_query
+from deltaarrow.spark_sql.queries.from_clause import METADATA, values_query
 from deltaarrow.spark_sql.queries.identifiers import with_names
 from deltaarrow.spark_sql.queries.made_variants import unmarked
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
@@ -62,6 +62,7 @@ def compile_query(
         with placed_in(text):
             tree = parse_query(text)
             context = Context(relations, parameter_values(tree, parameters), settings.clock(), _compiled)
+            context.names_metadata = METADATA in text.lower()
             query = _compiled(context, with_names(tree, context.parameters), Around(is_top=True))
     except RecursionError as error:
         raise refused("deep nesting") from error
@@ -76,6 +77,7 @@ def _compiled(context: Context, tree: "exp.Expr", around: Around) -> Query:
     definitions = tree.args.get("with_")
     if definitions is None:
         return _body(context, tree, around)
+    around = replace(around, passes_metadata=False)
     writer, word = context.writer(), "WITH"
     listed, defined = [], set[str]()
     for each in definitions.expressions:
@@ -106,6 +108,7 @@ def _defined(context: Context, writer: Writer, definition: "exp.Expr", around: A
 def _body(context: Context, tree: "exp.Expr", around: Around) -> Query:
     if tree.key == "select":
         return compile_select(context, tree, around)
+    around = replace(around, passes_metadata=False)
     if tree.key in ("union", "intersect", "except"):
         return compile_set_operation(context, tree, around)
     if tree.key == "values":

@@ -44,15 +44,17 @@ class Around:
         outer: the columns of the SELECTs around it; None outside of a correlated subquery.
         ctes: the queries of WITH, by name in lower case.
         is_top: whether its columns get Spark's names, of which several may be equal.
+        passes_metadata: whether it is a relation of FROM, which has the ``_metadata`` of its own relation.
     """
 
     outer: Columns | None = None
     ctes: Mapping[str, Cte] = field(default_factory=dict)
     is_top: bool = False
+    passes_metadata: bool = False
 
     def inside(self, outer: Columns | None) -> "Around":
         """What a query inside one with these columns sees."""
-        return replace(self, outer=outer, is_top=False)
+        return replace(self, outer=outer, is_top=False, passes_metadata=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Context:
         self.relations = relations
         self.parameters = parameters
         self.now_ms = now_ms
+        self.names_metadata = False
+        """Whether the text has the name ``_metadata``."""
         self.placed: set[tuple[str, int]] = set()
         """The calls of the text that DuckDB may let fail; see `deltaarrow.spark_sql.row_errors`."""
         self._compile = compile_query
@@ -109,7 +113,13 @@ def columns_of(
     for each in columns:
         ensure_no_variable(each.key)
     return tuple(
-        SourceColumn(each.name, ColumnRef((alias, each.key), each.field.type), each.field, qualifier)
+        SourceColumn(
+            each.name,
+            ColumnRef((alias, each.key), each.field.type),
+            each.field,
+            qualifier,
+            is_metadata=each.is_metadata,
+        )
         for each in columns
     )
 

@@ -35,9 +35,11 @@ from deltaarrow.spark_sql.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["FromClause", "named_columns", "values_query"]
+__all__ = ["METADATA", "FromClause", "named_columns", "values_query"]
 
-_METADATA = "_metadata"
+METADATA = "_metadata"
+"""The name of the column of a table with the files of its rows."""
+
 _AT_VERSION = re.compile(r"(?P<place>.+)@v(?P<version>\d+)", re.ASCII | re.DOTALL)
 _JOINS = {
     ("", ""): "INNER",
@@ -127,7 +129,9 @@ class FromClause:
             case "subquery" if node.this.key in ("table", "values") and not node.this.args.get("alias"):
                 source = self._renamed(self._relation(node.this, None), node)
             case "subquery" if node.this.key in QUERY_KEYS and not node.args.get("joins"):
-                query = self._context.query(node.this, self._around.inside(self._around.outer))
+                around = self._around.inside(self._around.outer)
+                around = replace(around, passes_metadata=self._context.names_metadata)
+                query = self._context.query(node.this, around)
                 source = self._renamed(self._context.nested(self._writer, query, ()), node)
             case "subquery" | "paren":
                 inner = self._relation(node.this, None)
@@ -224,9 +228,9 @@ class FromClause:
             for each in relation.schema.fields
         ]
         if relation.metadata is not None:
-            field = Field(_METADATA, relation.metadata)
-            reference = ColumnRef((name, _METADATA), relation.metadata)
-            columns.append(SourceColumn(_METADATA, reference, field, qualifier, is_metadata=True))
+            field = Field(METADATA, relation.metadata)
+            reference = ColumnRef((name, METADATA), relation.metadata)
+            columns.append(SourceColumn(METADATA, reference, field, qualifier, is_metadata=True))
         return Source(f"{relation.sql} AS {quote_identifier(name)}", tuple(columns))
 
     def _function(self, node: "exp.Expr", before: Sequence[SourceColumn] = ()) -> Source:

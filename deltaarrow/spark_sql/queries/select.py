@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, shown_keys, unique_keys
 from deltaarrow.spark_sql.queries.expressions import AMBIGUOUS, WINDOW_KEY, Binding, is_plain_part
-from deltaarrow.spark_sql.queries.from_clause import FromClause, named_columns
+from deltaarrow.spark_sql.queries.from_clause import METADATA, FromClause, named_columns
 from deltaarrow.spark_sql.queries.grouping import (
     GroupKeys,
     aggregates_in,
@@ -58,6 +58,7 @@ class _Item:
     tree: "exp.Expr | None" = None
     field: Field | None = None
     qualifier: tuple[str, ...] = ()
+    is_metadata: bool = False
 
 
 def compile_select(context: Context, tree: "exp.Expr", around: Around) -> Query:
@@ -121,9 +122,18 @@ class _Select:
             qualify = rewritten(qualify) if qualify is not None else None
             order = [replace(each, node=rewritten(each.node)) for each in order]
             where = rewritten(having) if having is not None else None
+        elif self.around.passes_metadata and not self.distinct:
+            bound += self._passed(bound)
         bound, qualify, order, rows, where = self._with_window_keys(bound, qualify, order, rows, where)
         query = self._finished(rows, where, bound, qualify, order)
         return compile_ordered(self.context, self.tree, query, self.around) if self.distinct else query
+
+    def _passed(self, bound: Sequence[_Item]) -> list[_Item]:
+        """The ``_metadata`` of the relation in FROM, for the query around this one."""
+        found = [each for each in self.source.columns if each.is_metadata and each.name == METADATA]
+        if len(found) != 1 or any(each.name.lower() == METADATA for each in bound):
+            return []
+        return [_Item(METADATA, found[0].node, field=found[0].field, is_metadata=True)]
 
     # --- the select list ---
 
@@ -340,7 +350,7 @@ class _Select:
             sql += ordered_sql(writer, order, [_node(each) for each in items])
             sql += limits(self.tree, self._binding("LIMIT"), self.context.now_ms)
         columns = [
-            OutputColumn(each.name, key, _field(each), each.qualifier)
+            OutputColumn(each.name, key, _field(each), each.qualifier, each.is_metadata)
             for each, key in zip(items, keys, strict=True)
         ]
         return writer.query(sql, columns)

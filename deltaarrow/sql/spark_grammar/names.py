@@ -199,7 +199,7 @@ def parse_describe(words: Words) -> Any:
 
 
 def _table(words: Words) -> DescribeTable:
-    words.take("TABLE")
+    words.take_table()
     is_extended = _take_any(words, "EXTENDED", "FORMATTED")
     table = words.table_name()
     column = None if words.is_done or words.is_at(";") else words.column()

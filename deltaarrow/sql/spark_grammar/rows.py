@@ -34,7 +34,7 @@ def parse_insert(words: Words) -> Insert:
     overwrites = words.take("OVERWRITE")
     if not overwrites:
         words.expect("INTO")
-    words.take("TABLE")
+    words.take_table("(", "PARTITION", "BY", "REPLACE", *_QUERY)
     table = words.table_name()
     partition = _partition(words)
     if words.is_at("IF", "NOT", "EXISTS"):
