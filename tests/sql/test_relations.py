@@ -8,7 +8,12 @@ import pyarrow.parquet
 import pytest
 
 import deltaarrow
-from deltaarrow.errors import ConstraintViolationError, TableNotFoundError
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    SchemaMismatchError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 
 
 @pytest.fixture
@@ -84,3 +89,64 @@ def test_a_time_below_microseconds_is_an_error_instead_of_another_time(con, tmp_
             con.sql(statement).fetchall()
     assert deltaarrow.DeltaTable(tmp_path / "t").count() == 0
     assert con.sql("SELECT id FROM times").fetchall() == [(1,)]
+
+
+SPANS = """
+    SELECT TIMESTAMP'2024-01-02 00:00:00' - TIMESTAMP'2024-01-01 00:00:00.5' AS x,
+        array(INTERVAL -1 SECOND, NULL) AS listed, named_struct('h', INTERVAL 1 HOUR) AS st,
+        map('k', DATE'9999-12-31' - DATE'0001-01-01') AS m
+"""
+
+
+def test_intervals_reach_arrow_and_polars_as_durations(con):
+    x, duration = datetime.timedelta(hours=23, minutes=59, seconds=59.5), pa.duration("us")
+    nested = ([-datetime.timedelta(seconds=1), None], {"h": datetime.timedelta(hours=1)})
+    most = [("k", datetime.timedelta(days=3_652_058))]
+    tables = [
+        con.sql(SPANS).to_arrow_table(),
+        con.sql(SPANS).to_arrow_reader().read_all(),
+        pa.table(con.sql(SPANS)),
+        con.execute(SPANS).fetch_arrow_table(),
+    ]
+    for table in tables:
+        assert table.schema.field("x").type == duration
+        assert table.schema.field("listed").type.value_type == duration
+        assert table.to_pylist() == [{"x": x, "listed": nested[0], "st": nested[1], "m": most}]
+    assert con.sql(SPANS).fetchall()[0][0] == x
+    assert con.sql(SPANS).pl().row(0)[:3] == (x, *nested)
+    assert con.sql(SPANS).pl(lazy=True).collect().row(0)[0] == x
+
+
+def test_intervals_of_sliced_and_empty_results_are_durations(con):
+    rows = "SELECT id, INTERVAL '1' DAY * id AS x FROM range(5)"
+    found = con.sql(f"SELECT x FROM ({rows}) WHERE id > 9").to_arrow_table()
+    assert found.schema.field("x").type == pa.duration("us") and found.num_rows == 0
+    days = con.sql(f"{rows} ORDER BY id").to_arrow_table()["x"].slice(2, 2).to_pylist()
+    assert days == [datetime.timedelta(days=2), datetime.timedelta(days=3)]
+
+
+def test_no_table_stores_an_interval(con, tmp_path):
+    for select in ("INTERVAL 1 DAY AS x", "array(INTERVAL 1 DAY) AS x"):
+        with pytest.raises(UnsupportedFeatureError, match=r"DELTA_UNSUPPORTED_DATA_TYPES.*column 'x'"):
+            con.sql(f"CREATE TABLE delta.`{tmp_path}/t` USING delta AS SELECT {select}")
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "refusal"),
+    [
+        ("window(ts, '1 month')", "a length of months"),
+        ("window(ts, '0 hours')", "VALUE_OUT_OF_RANGE"),
+        ("window(ts, '1 hour', '2 hours')", "PARAMETER_CONSTRAINT_VIOLATION"),
+        ("window(ts, '1 hour', '30 minutes', '31 minutes')", "PARAMETER_CONSTRAINT_VIOLATION"),
+        ("window(ts, string(id))", "depends on rows"),
+        ("window(id, '1 hour')", "UNEXPECTED_INPUT_TYPE"),
+        ("window(ts, '1 hour'), window(ts, '1 day')", "several different windows"),
+        ("session_window(ts, '0 seconds')", "a gap of 0 microseconds"),
+        ("ROLLUP(session_window(ts, '1 hour'), id)", "session_window in ROLLUP"),
+    ],
+)
+def test_windows_of_time_that_are_refused(con, call, refusal):
+    rows = "(SELECT id, TIMESTAMP'2024-01-01 00:00:00' AS ts FROM range(3))"
+    with pytest.raises((SchemaMismatchError, UnsupportedFeatureError), match=refusal):
+        con.sql(f"SELECT count(*) FROM {rows} GROUP BY {call}")
