@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from deltaarrow.engines import QueryErrors
-from deltaarrow.engines.duckdb_dataset import annotated_schema
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml import computing_rows
+from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation
 from deltaarrow.schema import (
     ArrayType,
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
 __all__ = ["QueryRows"]
+
+_lazily = lazy_attributes(__name__, {"annotated_schema": "deltaarrow.engines.duckdb_dataset"})
+"""What loads pyarrow's datasets, and with them pandas; only variants need it."""
 
 _BATCH_ROWS = 1 << 15
 """Larger batches are slower: DuckDB fills 100,000 rows of 16 columns in 16.5 ms as one, else in 11.5 ms."""
@@ -118,7 +121,8 @@ class QueryRows:
         """The schema with variants marked, also those that an expression makes."""
         if self._schema is None or not holds_variant(self._schema):
             return schema
-        return annotated_schema(schema, self._schema)
+        marked: pa.Schema = _lazily("annotated_schema")(schema, self._schema)
+        return marked
 
     def _batches(self, found: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._errors.named(), computing_rows():

@@ -162,3 +162,18 @@ def test_importing_the_table_loads_none_of_what_writes_and_scans():
     beneath = {name.split(".")[1] for name in found if name.count(".") > 1}
     assert beneath.isdisjoint(PACKAGES)
     assert "deltaarrow.scan.plan" not in found
+
+
+def test_a_statement_of_sql_loads_neither_pandas_nor_datasets(tmp_path):
+    """Both cost more than the rest of a first CREATE VIEW."""
+    write_deltalake(tmp_path, pa.table({"id": [1]}))
+    view = f"CREATE VIEW v AS SELECT * FROM delta_scan('{tmp_path}')"
+    code = f"""
+import json, sys
+import deltaarrow
+con = deltaarrow.connect()
+con.sql({view!r})
+assert con.sql("SELECT id FROM v").fetchall() == [(1,)]
+print(json.dumps([name for name in ("pandas", "pyarrow.dataset") if name in sys.modules]))
+"""
+    assert run(code) == []
