@@ -55,7 +55,7 @@ def test_time_travel_goes_by_file_times_though_commits_have_their_own(tmp_path):
         os.utime(file, (EPOCH_MS / 1000 + 10**6 - version,) * 2)
     start = datetime.datetime.fromtimestamp(EPOCH_MS / 1000, datetime.UTC)
     for version in range(3):
-        for seconds in (0, 59):
+        for seconds in (0, 59) if version < 2 else (0,):  # a time after the newest version is refused
             moment = start + datetime.timedelta(minutes=version, seconds=seconds)
             assert da.DeltaTable(tmp_path, version=moment).version() == version
             opened = da.DeltaTable(tmp_path)
