@@ -125,8 +125,13 @@ class Place:
     def finish_drop(self) -> bool:
         """Go on with a drop of the last table of this name that was killed; return whether one was."""
         left = getattr(self.namespace, "dropped", _nothing)(self.name)
-        store = None if left is None else left.open()
-        if store is None or next(store.list_recursive(), None) is None:
+        if left is None:
+            return False
+        store = left.open()
+        listing = store.list_folder("")
+        if listing is None or not (
+            listing.files or listing.folders or (store.is_local and not listing.others)
+        ):
             return False
         delete_abandoned(store)
         return True

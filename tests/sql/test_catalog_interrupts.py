@@ -2,10 +2,12 @@
 
 import contextlib
 import errno
+import itertools
 import json
 import multiprocessing
 import os
 import random
+import signal
 import time
 from pathlib import Path
 
@@ -39,6 +41,7 @@ STATEMENTS = {
     "drop-schema": ("DROP SCHEMA empty", BEFORE),
     "cascade": ("DROP SCHEMA full CASCADE", BEFORE),
 }
+STEPS = pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
 VIEWS = {name for name in STATEMENTS if "view" in name}
 
 
@@ -109,9 +112,9 @@ def check(folder: Path, name: str, before: dict[str, object]) -> bool:
     return found == after
 
 
+@STEPS
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_statement_that_is_killed_before_any_call_is_done_or_not(tmp_path, monkeypatch, request, name):
-    step = 1 if request.config.getoption("-m") == "slow" else 12
+def test_statement_that_is_killed_before_any_call_is_done_or_not(tmp_path, monkeypatch, name, step):
     nth, done = random.Random(name).randrange(step), []
     while True:
         folder = tmp_path / str(nth)
@@ -127,10 +130,10 @@ def test_statement_that_is_killed_before_any_call_is_done_or_not(tmp_path, monke
     assert done == sorted(done)
 
 
+@STEPS
 @pytest.mark.parametrize("name", ["ctas", "rename", "drop", "replace-view", "drop-schema"])
-def test_statement_whose_call_fails_is_done_or_not(tmp_path, monkeypatch, request, name):
+def test_statement_whose_call_fails_is_done_or_not(tmp_path, monkeypatch, name, step):
     """After the failure the process goes on, and cleans up."""
-    step = 1 if request.config.getoption("-m") == "slow" else 12
     nth = random.Random(name).randrange(step)
     while True:
         folder = tmp_path / str(nth)
@@ -183,8 +186,8 @@ def work(folder: str, seed: int, seconds: float, results) -> None:
     results.put(unknown)
 
 
-def test_names_stay_usable_where_processes_change_them_at_once(tmp_path, request):
-    seconds = 30.0 if request.config.getoption("-m") == "slow" else 3.0
+@pytest.mark.parametrize("seconds", [3.0, pytest.param(30.0, marks=pytest.mark.slow)])
+def test_names_stay_usable_where_processes_change_them_at_once(tmp_path, seconds):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     workers = [
@@ -285,3 +288,34 @@ def test_deep_json_in_a_file_of_a_catalog_is_refused(tmp_path):
         for name in ("a", "v"):
             with pytest.raises(DeltaError, match="damaged"):
                 con.sql(f"SELECT * FROM {name}")
+
+
+def run_until_killed(folder: str, name: str, nth: int) -> None:
+    """Run a statement in this process, which kills itself before the n-th call that changes files."""
+    calls = ("open", "fsync", "link", "replace", "mkdir", "unlink")
+    left = itertools.count(-nth)
+
+    def killing(call):
+        def guarded(*arguments, **options):
+            if next(left) >= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments, **options)
+
+        return guarded
+
+    for each in calls:
+        setattr(os, each, killing(getattr(os, each)))
+    run(Path(folder), name)
+
+
+@pytest.mark.parametrize("name", ["ctas", "rename", "drop"])
+def test_process_that_is_killed_leaves_the_old_name_or_the_new_one(tmp_path, name):
+    context = multiprocessing.get_context("spawn")
+    for nth in random.Random(name).sample(range(60), 3):
+        folder = tmp_path / str(nth)
+        before = prepare(folder, name)
+        process = context.Process(target=run_until_killed, args=(str(folder), name, nth))
+        process.start()
+        process.join(120)
+        assert process.exitcode in (0, -signal.SIGKILL)
+        check(folder, name, before)
