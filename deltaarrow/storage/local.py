@@ -251,7 +251,16 @@ class LocalStore:
         with naming_failures(self.uri):
             _side_by_side(_LocalOutput.sync, opened)
             folders = {folder for each in opened for folder in each.changed_folders}
+            for folder in tuple(folders):
+                # Another writer may have made one of them, and not have flushed the folder above it yet.
+                folders.update(self._folders_above(folder))
             _side_by_side(_sync_folder, sorted(folders))
+
+    def _folders_above(self, folder: str) -> Iterator[str]:
+        """Yield the folders of the store in which a folder is, the root last."""
+        while folder.startswith(os.path.join(self.uri, "")):
+            folder = os.path.dirname(folder)
+            yield folder
 
     def arrow_filesystem(self) -> "pyarrow.fs.FileSystem":
         """Return pyarrow's local file system."""

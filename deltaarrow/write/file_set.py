@@ -15,8 +15,11 @@ from deltaarrow.write.selection import RowGroup
 
 __all__ = ["FileSet"]
 
-_MOST_UNSYNCED = 128
-"""Closed files that may wait to be flushed together; each has an open descriptor."""
+_MOST_UNSYNCED = 64
+"""Closed files that may wait to be flushed together.
+
+Each has an open descriptor, as open files have. Some systems allow a process 256.
+"""
 
 _Key = TypeVar("_Key")
 _P = ParamSpec("_P")

@@ -101,7 +101,7 @@ class FileWriter:
         layout: FileLayout,
         threads: int | None = None,
         waiting_bytes: int = 40 << 20,
-        max_open: int = 200,
+        max_open: int = 130,
         gathered_bytes: int = _GATHERED_BYTES,
     ) -> None:
         threads = threads or _default_threads()

@@ -90,19 +90,22 @@ def test_a_damaged_data_file_is_named(table, folder, use, damage):
 
 
 @contextlib.contextmanager
-def no_more_open_files():
+def open_files_allowed(more):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    held = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 8, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + more, hard))
     try:
-        with contextlib.suppress(OSError):
-            while True:
-                held.append(os.open(os.devnull, os.O_RDONLY))
         yield
     finally:
-        for each in held:
-            os.close(each)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def no_more_open_files():
+    with open_files_allowed(8), contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            while True:
+                held.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        yield
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
@@ -113,6 +116,15 @@ def test_too_many_open_files_are_not_a_damaged_table(table, folder, name):
     with no_more_open_files(), pytest.raises(StorageSystemError, match="Too many open files") as caught:
         use(table)
     assert caught.value.errno == errno.EMFILE
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are counted in /proc")
+def test_a_write_of_many_partitions_needs_few_open_files(tmp_path):
+    rows = pa.table({"p": [str(number) for number in range(300)], "x": range(300)})
+    da.write_deltalake(tmp_path / "warm", rows.slice(0, 2), partition_by=["p"])
+    with open_files_allowed(210):
+        da.write_deltalake(tmp_path / "t", rows, partition_by=["p"])
+    assert da.DeltaTable(tmp_path / "t").count() == 300
 
 
 def test_a_statement_that_is_wrong_keeps_the_class_of_duckdb(table):
