@@ -31,7 +31,7 @@ def _key(key: str, value: Any) -> dict[str, Any]:
     is_of_user = all(found.get(name) for name in _PARTS_OF_USER)
     if missing and not is_of_user and not found.get("disable_oauth"):
         raise StorageError(
-            f"the credentials in {key!r} lack {' and '.join(missing)}: take the whole JSON text of the key"
+            f"the credentials in {key!r} lack {' and '.join(missing)}; take the whole JSON text of the key"
             " file that Google gives for a service account"
         )
     return found
