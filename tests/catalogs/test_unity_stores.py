@@ -130,8 +130,8 @@ def test_secrets_are_nowhere(catalog, unity, s3_options, monkeypatch, caplog):
     with connect(catalog=catalog, dialect="spark") as lake:
         lake.sql("INSERT INTO main.shop.orders VALUES (7)")
         query = "SELECT * FROM main.shop.orders WHERE id > 2"
-        said += [lake.explain(query), lake.sql(f"EXPLAIN {query}"), lake.sql(query).fetchall()]
-        said += [lake.sql("DESCRIBE DETAIL shop.orders"), lake.sql("DESCRIBE HISTORY shop.orders")]
+        asked = (f"EXPLAIN {query}", query, "DESCRIBE DETAIL shop.orders", "DESCRIBE HISTORY shop.orders")
+        said += [lake.explain(query), *(lake.sql(each).fetchall() for each in asked)]
         unity.lost = lambda path, body: (500, {"error": {"message": f"{TOKEN} is odd"}})
         unity.fault = lambda path: (
             (0, {}) if path.endswith("orders") and unity.hosted(NAME).latest > 3 else None

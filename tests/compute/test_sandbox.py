@@ -1,6 +1,7 @@
 """The sandbox: untrusted SQL computes, and reaches nothing."""
 
 import datetime
+import os
 
 import duckdb
 import pyarrow as pa
@@ -42,6 +43,7 @@ def test_nothing_is_reached(sql: str, tmp_path) -> None:
     open_store("memory://sandbox").write("f.parquet", b"")
     with files_cursor(open_store("memory://sandbox")) as cursor:
         spill = cursor.execute("SELECT current_setting('temp_directory')").fetchone()[0]
+    os.makedirs(spill, exist_ok=True)  # as DuckDB does when it first spills
     with open(f"{spill}/given", "w") as given:
         given.write("another's spilled rows")
     with sandbox_cursor() as cursor, pytest.raises(duckdb.Error):
