@@ -9,6 +9,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import ConcurrentDeleteDeleteException
+from deltaarrow.storage import s3_writing
 from tests.support.leftovers import files_of_log
 from tests.support.stores import BUCKET, s3_options
 
@@ -22,7 +23,7 @@ _numbers = itertools.count()
 def puts_of(store):
     """Counts the requests by which objects are written."""
     kind, counted = type(store.fsspec_filesystem()), Counter()
-    real, real_sync = kind._call_s3, kind.call_s3
+    real, real_sync, real_once = kind._call_s3, kind.call_s3, s3_writing._call_once
 
     async def call(self, method, *arguments, **options):
         if method in WRITES:
@@ -34,7 +35,12 @@ def puts_of(store):
             counted[method] += 1
         return real_sync(self, method, *arguments, **options)
 
+    def call_once(filesystem, method, request):
+        counted[method] += 1
+        return real_once(filesystem, method, request)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(s3_writing, "_call_once", call_once)
         patch.setattr(kind, "_call_s3", call)
         patch.setattr(kind, "call_s3", call_sync)
         yield counted
