@@ -56,6 +56,8 @@ DEFAULT_MAX_COMMIT_RETRIES = 15
 _SHORTEST_TRY_SECONDS = 0.001
 _LONGEST_PAUSE_SECONDS = 5.0
 _MOST_DOUBLINGS = 4
+_MOST_LISTINGS = 8
+"""How often an attempt lists the log beside a writer that takes no turns and may commit as fast."""
 
 
 @dataclass(frozen=True)
@@ -205,9 +207,11 @@ class CommitLoop:
 
         A distant store is not listed again, because an attempt costs no more than a listing.
         """
-        newest = self._catch_up(known, isolation)
-        while newest is not known and self.store.is_local:
+        newest = known
+        for _ in range(_MOST_LISTINGS if self.store.is_local else 1):
             known, newest = newest, self._catch_up(newest, isolation)
+            if newest is known:
+                break
         return newest
 
     def _catch_up(self, known: Snapshot | None, isolation: IsolationLevel) -> Snapshot | None:

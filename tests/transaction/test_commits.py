@@ -11,6 +11,7 @@ from deltaarrow.actions import SetTransaction
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentAppendException,
+    ConcurrentWriteException,
     MetadataChangedException,
     ProtocolChangedException,
     StorageError,
@@ -193,6 +194,20 @@ def test_a_disk_is_listed_again_until_nothing_is_new_before_a_commit_is_tried(ta
     store.others, store.asked = 5, []
     assert transaction.commit() == 7
     assert store.asked[:8] == [5, 4, 3, 2, 1, 0, 0, f"_delta_log/{7:020d}.json"]
+
+
+def test_a_commit_is_tried_beside_a_writer_that_commits_after_each_listing(table):
+    store = _Busy(table)
+    transaction = OptimisticTransaction(
+        store=store, snapshot=Snapshot.load(store), operation="TEST", max_commit_retries=2
+    )
+    transaction.stage([SetTransaction(app_id="a", version=1)])
+    store.others, store.asked = 60, []
+    with pytest.raises(ConcurrentWriteException, match="tried 3 times"):
+        transaction.commit()
+    tried = [each for each in store.asked if isinstance(each, str)]
+    assert len(tried) == 3
+    assert store.others > 0
 
 
 def test_statistics_of_all_commits_that_came_first_are_read_together(table, monkeypatch):
