@@ -101,9 +101,17 @@ class QueryErrors:
         return call
 
     def read(self, batches: pa.RecordBatchReader) -> Generator[pa.RecordBatch, None, None]:
-        """Yield the batches, and close them at the end; raises what `named` does."""
-        with self.named(), batches:
-            yield from batches
+        """Yield the batches, and close them at the end; raises what `named` does.
+
+        Ctrl-C between two batches is for the caller alone.
+        """
+        with batches:
+            while True:
+                with self.named():
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
 
 
 _errors: "weakref.WeakKeyDictionary[DeltaRelation, QueryErrors]" = weakref.WeakKeyDictionary()

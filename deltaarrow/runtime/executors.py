@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from deltaarrow.runtime.futures import finished_after_all
-from deltaarrow.runtime.interrupts import interruptible
+from deltaarrow.runtime.interrupts import interruptible, same_for_threads
 
 __all__ = ["Executor", "TaskLimits", "Threads", "executor_in_use", "run_all", "using"]
 
@@ -85,7 +85,7 @@ class Threads:
         threads = max(1, min(limits.threads, len(tasks)))
         with (
             interruptible(lambda: None),  # Ctrl-C interrupts what the threads wait for
-            ThreadPoolExecutor(threads, thread_name_prefix=limits.name) as pool,
+            ThreadPoolExecutor(threads, limits.name, initializer=same_for_threads()) as pool,
         ):
             running = {pool.submit(task): place for place, task in enumerate(tasks)}
             try:

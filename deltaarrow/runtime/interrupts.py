@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 
 from deltaarrow.runtime.fork_safety import Lock
 
-__all__ = ["interruptible"]
+__all__ = ["interruptible", "same_for_threads"]
 
 _OF_DUCKDB = "Query interrupted"
 """The text of the `RuntimeError` that DuckDB raises in place of `KeyboardInterrupt`."""
 
-_OWN_THREADS = "deltaarrow"
-"""What the names of threads begin with that work for a call in the main thread."""
+_thread = threading.local()
+"""Its `works_for_main` says whether a thread works for a call in the main thread."""
 
 
 @contextlib.contextmanager
@@ -33,21 +33,44 @@ def interruptible(interrupt: Callable[[], object]) -> Iterator[None]:
     Args:
         interrupt: ends what the block waits for; it is called in another thread.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    if not (is_main or threading.current_thread().name.startswith(_OWN_THREADS)):
+    if not _works_for_main():
         yield  # a thread of the program: Ctrl-C is for its main thread
         return
     watch, key = _watch, object()
     came = watch.came
     try:
-        watch.begin(key, interrupt, installs=is_main)
+        watch.begin(key, interrupt)
         yield
     except Exception as error:
         if watch.came > came or _is_of_duckdb(error):
             raise KeyboardInterrupt from error
         raise
     finally:
-        watch.end(key, installs=is_main)
+        watch.end(key)
+
+
+def same_for_threads() -> Callable[[], None]:
+    """Return what a new thread calls first that works for the caller: Ctrl-C interrupts both or neither.
+
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(initializer=same_for_threads()) as pool:
+    ...     pool.submit(str, 1).result()
+    '1'
+    """
+    works_for_main = _works_for_main()
+
+    def begin() -> None:
+        _thread.works_for_main = works_for_main
+
+    return begin
+
+
+def _works_for_main() -> bool:
+    return _is_main() or getattr(_thread, "works_for_main", False)
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _is_of_duckdb(error: BaseException) -> bool:
@@ -72,43 +95,62 @@ class _Watch:
         self.came = 0
         self._lock = Lock()
         self._running: dict[object, Callable[[], object]] = {}
-        self._sender: socket.socket | None = None
+        self._sockets: tuple[socket.socket, socket.socket] | None = None
         self._before: int | None = None
         self._forward: int | None = None
 
-    def begin(self, key: object, interrupt: Callable[[], object], *, installs: bool) -> None:
+    def begin(self, key: object, interrupt: Callable[[], object]) -> None:
         """Interrupt this too from now on."""
         with self._lock:
+            self._put_back()  # if the last block ended in another thread
             self._running[key] = interrupt
-            if installs and self._before is None and _is_default():
-                self._before = signal.set_wakeup_fd(self._writable(), warn_on_full_buffer=False)
+            if self._before is None and _is_main() and _is_default():
+                before = signal.set_wakeup_fd(self._writable(), warn_on_full_buffer=False)
+                # A library that began during an earlier block may have put this socket there again.
+                self._before = -1 if before == self._writable() else before
                 self._pass_on_to(self._before)
 
-    def end(self, key: object, *, installs: bool) -> None:
-        """Interrupt this no longer."""
+    def end(self, key: object) -> None:
+        """Interrupt this no longer; the thread may be another one than that of `begin`."""
         with self._lock:
             self._running.pop(key, None)
-            if self._running or not installs or self._before is None:
-                return
-            found = signal.set_wakeup_fd(self._before)
-            if found != self._writable():  # another library has put its own there meanwhile
-                signal.set_wakeup_fd(found)
-            self._before = None
+            self._put_back()
+
+    def close(self) -> None:
+        """Stop waiting, in a child that has no thread that reads, and must not write to its parent's."""
+        self._running.clear()
+        if self._sockets is None:
+            return
+        if self._before is None:
+            self._before = -1  # another library may have put this socket there again
+        self._put_back()
+        self._pass_on_to(-1)
+        for each in self._sockets:
+            each.close()
+
+    def _put_back(self) -> None:
+        """Let signals go where they went before, unless something is to be interrupted."""
+        if self._running or self._before is None or not _is_main():
+            return
+        before, self._before = self._before, None
+        found = _wake(before)
+        if found != self._writable():  # another library has put its own there meanwhile
+            _wake(found)
 
     def _pass_on_to(self, before: int) -> None:
         """Pass signals on to another library that waits for them, whether or not it closes its descriptor."""
-        if self._forward is not None:
-            os.close(self._forward)
-        self._forward = os.dup(before) if before >= 0 else None
+        past, self._forward = self._forward, os.dup(before) if before >= 0 else None
+        if past is not None:
+            os.close(past)
 
     def _writable(self) -> int:
-        if self._sender is None:
-            receiver, self._sender = socket.socketpair()
-            self._sender.setblocking(False)
+        if self._sockets is None:
+            self._sockets = receiver, sender = socket.socketpair()
+            sender.setblocking(False)
             threading.Thread(
-                target=self._wait, args=(receiver,), name=f"{_OWN_THREADS}-interrupts", daemon=True
+                target=self._wait, args=(receiver,), name="deltaarrow-interrupts", daemon=True
             ).start()
-        return self._sender.fileno()
+        return self._sockets[1].fileno()
 
     def _wait(self, receiver: socket.socket) -> None:
         while numbers := receiver.recv(64):
@@ -123,6 +165,14 @@ class _Watch:
                         os.write(self._forward, numbers)
 
 
+def _wake(descriptor: int) -> int:
+    """Let signals be written to a descriptor, unless it was closed; return that of before."""
+    try:
+        return signal.set_wakeup_fd(descriptor)
+    except (OSError, ValueError):
+        return signal.set_wakeup_fd(-1)
+
+
 def _is_default() -> bool:
     return signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -131,10 +181,8 @@ _watch = _Watch()
 
 
 def _start_anew_after_fork() -> None:
-    """A child has no thread that reads, and must not write to the parent's."""
     global _watch
-    if _watch._before is not None:
-        signal.set_wakeup_fd(_watch._before)
+    _watch.close()
     _watch = _Watch()
 
 

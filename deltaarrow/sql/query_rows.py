@@ -125,9 +125,15 @@ class QueryRows:
         return marked
 
     def _batches(self, found: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        with self._errors.named(), computing_rows():
-            for batch in found if self._schema else checked_reader(found):
-                yield batch if schema is found.schema else _with_schema(batch, schema)
+        batches = found if self._schema else checked_reader(found)
+        while True:
+            with self._errors.named(), computing_rows():
+                batch = next(batches, None)
+                if batch is not None and schema is not found.schema:
+                    batch = _with_schema(batch, schema)
+            if batch is None:
+                return
+            yield batch
 
     def _relation(self, sql: str) -> Any:
         return self._connection.connection.sql(sql, params=self._parameters or None)

@@ -1,15 +1,22 @@
 """Ctrl-C while DuckDB works: `KeyboardInterrupt` from every door, in a process of its own."""
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 import pytest
 
+import deltaarrow
+from deltaarrow import write_deltalake
 from deltaarrow.compute import sandbox_cursor
+from deltaarrow.engines import open_batches
+from deltaarrow.runtime.executors import TaskLimits, Threads, run_all
 from deltaarrow.runtime.interrupts import interruptible
 
 DOORS = """
@@ -122,6 +129,126 @@ def test_a_query_of_another_thread_goes_on():
     assert interrupted == []
 
 
+def press_ctrl_c() -> None:
+    """Press Ctrl-C and handle it, and wait until everything was interrupted that runs."""
+    came = threading.Event()
+    with interruptible(came.set):
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+        assert came.wait(60)
+
+
+def test_tasks_of_another_thread_go_on():
+    interrupted = []
+    begun, done = threading.Event(), threading.Event()
+
+    def task() -> None:
+        with interruptible(lambda: interrupted.append("task")):
+            begun.set()
+            done.wait()
+
+    other = threading.Thread(target=run_all, args=([task], TaskLimits(1, "deltaarrow-test")))
+    other.start()
+    begun.wait()
+    press_ctrl_c()
+    done.set()
+    other.join()
+    assert interrupted == []
+
+
+def test_tasks_of_the_main_thread_are_interrupted_whatever_the_name_of_their_threads():
+    begun, done = threading.Event(), threading.Event()
+
+    def task() -> None:
+        begun.wait()  # until the main thread has started all threads
+        with interruptible(done.set):
+            os.kill(os.getpid(), signal.SIGINT)
+            done.wait()
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        contextlib.closing(Threads().run([lambda: None, task], TaskLimits(2, "test"))) as results,
+    ):
+        next(results)
+        begun.set()
+        next(results)
+    assert done.is_set()
+
+
+def _of_reader(relation):
+    return relation.to_arrow_reader(10_000)
+
+
+def _of_batches(relation):
+    return open_batches(relation)[1]
+
+
+def _of_tasks(relation):
+    return Threads().run([lambda: 1] * 30, TaskLimits(1, "test"))
+
+
+@pytest.fixture
+def relation(tmp_path):
+    """300,000 rows, which DuckDB computes as they are read."""
+    write_deltalake(tmp_path / "table", pa.table({"a": range(300_000)}))
+    query = f"SELECT a + 1 AS b FROM delta.`{tmp_path / 'table'}`"
+    return deltaarrow.connect().sql(query, dialect="spark")
+
+
+@pytest.mark.parametrize("begin", [_of_reader, _of_batches, _of_tasks])
+def test_a_stream_may_be_begun_in_the_main_thread_and_finished_in_another(relation, begin):
+    stream = begin(relation)
+    next(stream)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(pool.submit(list, stream).result()) > 0
+    press_ctrl_c()
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+@pytest.mark.parametrize("begin", [_of_reader, _of_batches])
+def test_a_stream_goes_on_after_ctrl_c_that_the_caller_handled_between_two_batches(relation, begin):
+    stream = begin(relation)
+    next(stream)
+    press_ctrl_c()
+    assert len(list(stream)) > 0
+
+
+def test_a_socket_is_put_back_once_a_block_of_the_main_thread_begins_after_one_that_ended_elsewhere():
+    block = interruptible(lambda: None)
+    block.__enter__()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(block.__exit__, None, None, None).result()
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    signal.set_wakeup_fd(there.fileno())
+    with here, there:
+        press_ctrl_c()
+        assert signal.set_wakeup_fd(-1) == there.fileno()
+
+
+def test_a_socket_that_was_closed_meanwhile_is_not_put_back():
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    signal.set_wakeup_fd(there.fileno())
+    with interruptible(lambda: None):
+        here.close()
+        there.close()
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_one_ctrl_c_counts_once_where_another_library_puts_the_socket_back():
+    with interruptible(lambda: None):
+        saved = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(saved)
+    interrupted = []
+    with interruptible(lambda: interrupted.append("query")):
+        for _ in range(3):
+            press_ctrl_c()
+    assert len(interrupted) == 3
+    assert signal.set_wakeup_fd(-1) == -1
+
+
 def test_a_handler_of_the_program_decides():
     handled = []
     before = signal.signal(signal.SIGINT, lambda *_: handled.append("program"))
@@ -168,3 +295,29 @@ def test_a_forked_child_does_not_wake_its_parent():
         _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 7
     assert interrupted == []
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list descriptors")
+@pytest.mark.parametrize("is_put_back", [False, True])
+def test_a_forked_child_keeps_no_descriptor_of_its_parent(is_put_back):
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    here, there = socket.socketpair()
+    there.setblocking(False)
+    with here, there:
+        signal.set_wakeup_fd(there.fileno())
+        with interruptible(lambda: None):
+            saved = signal.set_wakeup_fd(-1)
+            signal.set_wakeup_fd(saved)
+        if is_put_back:
+            signal.set_wakeup_fd(saved)
+        opened = descriptors()
+        child = os.fork()
+        if not child:
+            # Both ends of the socket, and the descriptor that signals are passed on to.
+            closed = opened - descriptors()
+            os._exit(closed if signal.set_wakeup_fd(-1) == (-1 if is_put_back else there.fileno()) else 99)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 3
+        signal.set_wakeup_fd(-1)
