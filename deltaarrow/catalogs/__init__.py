@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         find_namespace,
         find_table_location,
         given_catalog,
+        named,
         names_given,
         open_table_store,
         parse_table_name,
@@ -55,6 +56,7 @@ __all__ = [
     "fold",
     "given_catalog",
     "name_of",
+    "named",
     "names_given",
     "open_catalog",
     "open_table_store",
@@ -72,8 +74,8 @@ __getattr__ = lazy_attributes(
         "FolderNamespace": "deltaarrow.catalogs.folder",
         **dict.fromkeys(
             (
-                *("find_namespace", "find_table_location", "given_catalog", "names_given"),
-                *("open_table_store", "parse_table_name", "unknown_name"),
+                *("find_namespace", "find_table_location", "given_catalog", "named"),
+                *("names_given", "open_table_store", "parse_table_name", "unknown_name"),
             ),
             "deltaarrow.catalogs.finding",
         ),

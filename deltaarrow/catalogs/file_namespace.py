@@ -87,15 +87,17 @@ class NewFolder:
     """The folder of a table that is being made, which no other table ever has.
 
     A file says that it belongs to one state of a name. Once another table has that state, the folder belongs
-    to nobody, and whoever sees that deletes it.
+    to nobody. If its name is unique, whoever sees that deletes it; else it may be somebody else's by then.
 
     Attributes:
         location: the folder.
+        is_unique: whether its name has a random number, so that nobody else writes there.
     """
 
     def __init__(self, namespace: "FileNamespace", name: str, state: NameState, folder: str) -> None:
         self._namespace, self._name, self._state, self._folder = namespace, name, state, folder
         self.location = namespace.location_of(folder)
+        self.is_unique = folder != name
 
     def claim(self) -> bool:
         """Take the folder; False if somebody has taken it."""
@@ -110,12 +112,12 @@ class NewFolder:
         self._namespace.follow(self._name, self._state, self.location)
 
     def release(self) -> None:
-        """Forget about the folder, which has the name or is empty."""
+        """Forget about the folder: it has the name, it is empty, or it stays as it is."""
         self._namespace.store.delete(self._file)
         self._namespace.store.delete_folder(_claims(self._namespace.name, self._name))
 
     def void(self) -> "list[NewFolder]":
-        """Return the other folders that were made for states of the name which other tables have."""
+        """Return the other unique folders that were made for states of the name which other tables have."""
         store, found = self._namespace.store, []
         for entry in store.list_from(_claims(self._namespace.name, self._name)):
             folder = entry.name.rpartition("/")[2].removesuffix(_TABLE_ENDING)
@@ -125,10 +127,10 @@ class NewFolder:
                 owner = self._namespace.location_in(self._name, number)
                 if folder == self._folder or owner is None or not _is_folder_of(folder, self._name):
                     continue
-                if owner == other.location:
-                    other.release()  # its table has got the name
-                else:
-                    found.append(other)
+                if owner == other.location or not other.is_unique:
+                    other.release()  # its table has got the name, or somebody may have written there since
+                elif owner == "" or (isinstance(owner, TableLocation) and owner.is_managed):
+                    found.append(other)  # else it may be the owner, by another path to the catalog
         return found
 
     @property
@@ -172,7 +174,7 @@ class FileNamespace:
         if state.number < 0:
             new = NewFolder(self, folded, state, folded)
             if new.claim():
-                if self.store.statuses([f"{self.name}/{folded}"])[0] is None:
+                if self._is_missing(f"{self.name}/{folded}"):
                     return new
                 new.release()
         new = NewFolder(self, folded, state, f"{folded}-{uuid.uuid4().hex[:12]}")
@@ -180,7 +182,10 @@ class FileNamespace:
         return new
 
     def dropped(self, name: str) -> TableLocation | None:
-        """Return where the table was that has had a name; None if its files do not go with the name."""
+        """Return where the table was that has had a name; None if its files do not go with the name.
+
+        Another table may be there by now.
+        """
         state, entry = self._look(fold(name))
         if entry is not None or state.number < 0 or not is_dropped(state.data):
             return None
@@ -346,6 +351,10 @@ class FileNamespace:
             return True  # its file is damaged, which whoever opens the table is told
 
     # --- locations ---
+
+    def _is_missing(self, folder: str) -> bool:
+        """Whether there is no such folder; an object store has no status of it, only files below."""
+        return self.store.statuses([folder])[0] is None and not any(self.store.list_recursive(folder))
 
     def location_of(self, folder: str) -> TableLocation:
         """Return the location of a table in a folder of the namespace."""

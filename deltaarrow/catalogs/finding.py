@@ -1,13 +1,14 @@
 """Tables by their names in a catalog: their stores, and the errors for names that there are not."""
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.catalogs.namespace import Namespace, NamespaceCatalog, TableLocation, name_of, without_catalog
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.errors import DeltaError, TableNotFoundError
+from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.log import Catalog, CatalogStore
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage import Store, open_store
@@ -16,6 +17,7 @@ __all__ = [
     "find_namespace",
     "find_table_location",
     "given_catalog",
+    "named",
     "names_given",
     "open_table_store",
     "parse_table_name",
@@ -219,3 +221,14 @@ def _known(list_names: Callable[[], list[str]]) -> list[str]:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Raise `UnsupportedFeatureError` for what a catalog refuses as a name, with `ValueError`."""
+    try:
+        yield
+    except DeltaError:
+        raise
+    except ValueError as error:
+        raise UnsupportedFeatureError(f"[INVALID_SCHEMA_OR_RELATION_NAME] {error}", feature="names") from None

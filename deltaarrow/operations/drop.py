@@ -26,7 +26,16 @@ from deltaarrow.storage import Store
 from deltaarrow.transaction import Committed, FileSystemCommitter
 from deltaarrow.version import ENGINE_INFO
 
-__all__ = ["DropPlan", "delete_abandoned", "delete_link", "delete_log", "drop_table", "plan_drop"]
+__all__ = [
+    "DropPlan",
+    "delete_abandoned",
+    "delete_link",
+    "delete_log",
+    "drop_table",
+    "finish_drop",
+    "is_link",
+    "plan_drop",
+]
 
 DROPPED_FEATURE = "deltaarrow.dropped"
 """The feature in the protocol of a table that is being dropped."""
@@ -43,6 +52,7 @@ class DropPlan:
         uri: the folder of the table.
         num_files: how many files are deleted, those of the log included.
         kept: links to folders, which stay with the folders around them.
+        table_id: the id in the metadata of the table; None for one that is half dropped.
     """
 
     uri: str
@@ -51,13 +61,15 @@ class DropPlan:
     files: tuple[str, ...]
     log_files: tuple[str, ...]
     folders: tuple[str, ...]
+    table_id: str | None
 
 
 def plan_drop(store: Store) -> DropPlan:
     """List what a drop deletes.
 
     Raises `TableNotFoundError` if there is no table that can be read and none that is half dropped, and
-    `UnsupportedFeatureError` if a folder below is another table, or this release does not write such tables.
+    `UnsupportedFeatureError` if a folder below is another table, the folder is a symbolic link, or this
+    release does not write such tables.
     """
     if is_catalog_store(store):
         raise UnsupportedFeatureError(
@@ -65,8 +77,16 @@ def plan_drop(store: Store) -> DropPlan:
             " drop the table by its name, as with DROP TABLE of a connection to the catalog",
             feature="catalogManaged",
         )
+    if is_link(store):
+        raise UnsupportedFeatureError(
+            f"{store.uri} is a symbolic link, and what is behind it may be somebody else's: drop the table at"
+            f" {Path(store.uri).resolve()}, or delete the link",
+            feature="drop of a symbolic link",
+        )
+    table_id = None
     if _barrier(store) is None:
         snapshot = Snapshot.load(store)
+        table_id = snapshot.metadata.id
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
         FileSystemCommitter(store).ensure_able()
     files: list[str] = []
@@ -93,22 +113,25 @@ def plan_drop(store: Store) -> DropPlan:
         tuple(files),
         tuple(sorted(log_files)),
         tuple(sorted(folders, key=lambda folder: -folder.count("/") - bool(folder))),
+        table_id,
     )
 
 
 def drop_table(
     store: Store,
     *,
+    table_id: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = system_clock,
 ) -> DropPlan:
     """Delete a table, or go on with a drop that was killed; return what was deleted.
 
-    `progress` is told how many files are deleted, and of how many. Raises the errors of `plan_drop`, and
-    `StorageError` for a file that cannot be deleted: the table stays unreadable, and the next drop goes on.
+    `progress` is told how many files are deleted, and of how many. Raises the errors of `plan_drop`,
+    `TableNotFoundError` if the id in the metadata is not `table_id`, and `StorageError` for a file that
+    cannot be deleted: the table stays unreadable, and the next drop goes on.
     """
     plan_drop(store)
-    barrier = _barrier(store) or _commit_barrier(store, clock)
+    barrier = _barrier(store) or _commit_barrier(store, table_id, clock)
     # Listed again: what was written before the barrier is the table's, and nothing can be added any more.
     plan = plan_drop(store)
     done = 0
@@ -132,7 +155,7 @@ def drop_table(
 
 
 def delete_abandoned(store: Store) -> None:
-    """Delete all files in the folder of a table that has lost its name, or never got it; of a link only that.
+    """Delete all files in a folder that is nobody else's; of a link only that.
 
     Raises the errors of `drop_table` for a folder with a log.
     """
@@ -143,9 +166,33 @@ def delete_abandoned(store: Store) -> None:
     _delete_files(store, "")
 
 
+def finish_drop(store: Store) -> bool:
+    """Go on with a drop that was killed; return False, and delete nothing, if none was.
+
+    Only a table that a drop has made unreadable is deleted, and folders with no files. Any other table, and
+    files without a log, may be somebody else's, who has written there since.
+    """
+    if is_link(store):
+        return False
+    if has_versions(list_log(store)):
+        is_half_dropped = _barrier(store) is not None
+        if is_half_dropped:
+            drop_table(store)
+        return is_half_dropped
+    return _delete_empty(store)
+
+
+def _delete_empty(store: Store) -> bool:
+    """Delete a folder of the file system with nothing in it but folders; return whether it was one."""
+    listings = list(store.walk()) if store.is_local else []
+    if any(each.files or each.others for each in listings):
+        return False
+    return [store.delete_folder(each.folder) for each in reversed(listings)][-1:] == [True]
+
+
 def delete_link(store: Store) -> bool:
     """Delete the link that stands in the place of a folder; return False if that is no link."""
-    if not store.is_local or not Path(store.uri).is_symlink():
+    if not is_link(store):
         return False
     with store.reaching():
         Path(store.uri).unlink()
@@ -168,6 +215,11 @@ def _delete_files(store: Store, folder: str) -> None:
         store.delete_folder(folder)
 
 
+def is_link(store: Store) -> bool:
+    """Whether a symbolic link stands in the place of a folder."""
+    return store.is_local and Path(store.uri).is_symlink()
+
+
 def _barrier(store: Store) -> str | None:
     """Return the name of the commit that made a table unreadable; None if there is none."""
     commits = [file for file in list_log(store) if file.kind is LogFileKind.COMMIT]
@@ -185,11 +237,13 @@ def _barrier(store: Store) -> str | None:
     return None
 
 
-def _commit_barrier(store: Store, clock: Clock) -> str:
+def _commit_barrier(store: Store, table_id: str | None, clock: Clock) -> str:
     """Commit the protocol that nobody supports, and return the name of the commit."""
     committer = FileSystemCommitter(store)
     for _ in range(_MAX_TRIES):
         snapshot = Snapshot.load(store)
+        if table_id not in (None, snapshot.metadata.id):
+            raise TableNotFoundError(f"{store.uri} has another table by now, which stays")
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
         info = CommitInfo(
             timestamp=clock(),

@@ -2,12 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltaarrow.catalogs import FolderNamespace, Namespace, NewFolder, TableLocation
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
 from deltaarrow.log import has_versions, list_log
-from deltaarrow.operations.drop import delete_abandoned, delete_link, delete_log, drop_table, plan_drop
+from deltaarrow.operations.drop import (
+    delete_abandoned,
+    delete_link,
+    delete_log,
+    drop_table,
+    finish_drop,
+    is_link,
+    plan_drop,
+)
 from deltaarrow.operations.planned_write import WriteResult
 from deltaarrow.operations.write import find_table
 from deltaarrow.storage import Store
@@ -70,8 +77,9 @@ class Place:
     ) -> WriteResult | None:
         """Make a table and then give it the name; return None for one that is there and stays.
 
-        Of two that make one table at the same time, one fails. Nothing is left of one that fails. What a
-        process has left that was killed goes when the next one makes a table of this name.
+        Of two that make one table at the same time, one fails, and nothing is left of it but at a location
+        that the statement names. What a process has left that was killed goes when the next one makes a table
+        of this name, but for a folder whose name is that of the table: others may have written there.
 
         Args:
             build: makes the table.
@@ -93,9 +101,12 @@ class Place:
             return self._make_in(claim, build, if_not_exists=if_not_exists)
         location = there or self.new
         store = location.open()
+        # The place that a statement names belongs to its author, and an allocated one to its catalog.
+        is_own = there is None and location.is_managed and location.opener is None
+        is_own = is_own and self.namespace is not None and not any(store.list_recursive())
         result = build(store, location)
         if there is None:
-            self._register(store, location, is_new=result.version == 0)
+            self._register(store, location, is_own=is_own and result.version == 0)
         return result
 
     def drop(self, there: TableLocation) -> None:
@@ -105,36 +116,30 @@ class Place:
         and the errors of `drop_table`.
         """
         assert self.namespace is not None
-        store = there.open() if there.is_managed else None
-        is_link = store is not None and store.is_local and Path(store.uri).is_symlink()
-        has_table = store is not None and not is_link and _is_table(store)
-        if store is not None and hasattr(self.namespace, "dropped"):
-            if has_table:
-                plan_drop(store)  # raises what the drop would, before the name goes
+        if not there.is_managed:
+            return self.namespace.remove(self.name, there)
+        store = there.open()
+        has_table = not is_link(store) and _is_table(store)
+        if hasattr(self.namespace, "dropped"):
+            # Raises what the drop would, before the name goes.
+            table_id = plan_drop(store).table_id if has_table else None
             self.namespace.remove(self.name, there)
-            delete_abandoned(store)
-            return
-        if store is not None and is_link:
-            delete_link(store)
-        elif store is not None and has_table:
-            drop_table(store)
-        elif store is not None and isinstance(self.namespace, FolderNamespace):
-            delete_log(store)
-        self.namespace.remove(self.name, there)
+            if table_id is not None:
+                drop_table(store, table_id=table_id)
+            elif not delete_link(store):
+                finish_drop(store)
+            return None
+        if not delete_link(store):
+            if has_table:
+                drop_table(store)
+            elif isinstance(self.namespace, FolderNamespace):
+                delete_log(store)
+        return self.namespace.remove(self.name, there)
 
     def finish_drop(self) -> bool:
         """Go on with a drop of the last table of this name that was killed; return whether one was."""
-        left = getattr(self.namespace, "dropped", _nothing)(self.name)
-        if left is None:
-            return False
-        store = left.open()
-        listing = store.list_folder("")
-        if listing is None or not (
-            listing.files or listing.folders or (store.is_local and not listing.others)
-        ):
-            return False
-        delete_abandoned(store)
-        return True
+        left: TableLocation | None = getattr(self.namespace, "dropped", _nothing)(self.name)
+        return left is not None and finish_drop(left.open())
 
     def _claim(self) -> NewFolder | None:
         """A folder that no other table has; None if the catalog gives none, or the statement names one."""
@@ -155,13 +160,15 @@ class Place:
         if_not_exists: bool,
     ) -> WriteResult | None:
         """Make a table in a folder of its own, and give it the name."""
-        store = claim.location.open()
+        store, result = claim.location.open(), None
         try:
             result = build(store, claim.location)
             claim.add()
         except BaseException as error:
             if self.find() != claim.location:  # else the name was put, and only the answer was lost
-                delete_abandoned(store)
+                # A build that fails deletes its files. What is there may be somebody else's.
+                if claim.is_unique or (result is not None and result.version == 0):
+                    delete_abandoned(store)
                 claim.release()
             if not isinstance(error, FileExistsError):
                 raise
@@ -180,14 +187,14 @@ class Place:
                 f"[TABLE_OR_VIEW_ALREADY_EXISTS] {self.shown} is a view: drop it first, with DROP VIEW"
             )
 
-    def _register(self, store: Store, location: TableLocation, *, is_new: bool) -> None:
+    def _register(self, store: Store, location: TableLocation, *, is_own: bool) -> None:
         if self.namespace is None:
             return
         try:
             self.namespace.add(self.name, location)
         except BaseException as error:
-            # An allocated place is its catalog's. If the name was put, only the answer was lost.
-            if is_new and location.opener is None and self.namespace.find(self.name) != location:
+            # If the name was put, only the answer was lost.
+            if is_own and self.namespace.find(self.name) != location:
                 drop_table(store)
             if not isinstance(error, FileExistsError):
                 raise

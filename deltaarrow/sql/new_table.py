@@ -1,12 +1,11 @@
 """The location and the namespace of a table that a statement names or creates."""
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from deltaarrow.catalogs import FolderNamespace, Namespace, TableLocation
+from deltaarrow.catalogs import FolderNamespace, Namespace, TableLocation, named
 from deltaarrow.display.near_names import did_you_mean
-from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations import Place
 from deltaarrow.spark_sql import TableName, Words
 from deltaarrow.storage import open_store
@@ -14,7 +13,7 @@ from deltaarrow.storage import open_store
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session
 
-__all__ = ["named", "namespace_of", "place_for", "subject_of", "unknown_schema"]
+__all__ = ["namespace_of", "place_for", "subject_of", "unknown_schema"]
 
 _PLACES = "delta"
 
@@ -35,17 +34,6 @@ def unknown_schema(session: "Session", schema: str) -> TableNotFoundError:
         f"[SCHEMA_NOT_FOUND] there is no schema {schema}{did_you_mean(schema, known)}"
         f" (schemas: {', '.join(known) or 'none'})"
     )
-
-
-@contextlib.contextmanager
-def named() -> Iterator[None]:
-    """Raise `UnsupportedFeatureError` for what a catalog refuses as a name, with `ValueError`."""
-    try:
-        yield
-    except DeltaError:
-        raise
-    except ValueError as error:
-        raise UnsupportedFeatureError(f"[INVALID_SCHEMA_OR_RELATION_NAME] {error}", feature="names") from None
 
 
 def place_for(session: "Session", name: TableName, location: str | None = None) -> Place:

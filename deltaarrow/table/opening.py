@@ -6,7 +6,7 @@ from typing import Any
 
 import deltaarrow.operations as operations
 import deltaarrow.spark_sql as spark_sql
-from deltaarrow.catalogs import NamespaceCatalog, find_namespace, names_given, parse_table_name
+from deltaarrow.catalogs import NamespaceCatalog, find_namespace, named, names_given, parse_table_name
 from deltaarrow.storage import Store
 
 __all__ = ["make_named", "open_place"]
@@ -36,8 +36,11 @@ def make_named(
 def open_place(name: str | os.PathLike[str], catalog: NamespaceCatalog) -> "operations.Place":
     """Return the place of a table by its name in a catalog, whether it is there or not.
 
-    Raises `TableNotFoundError` for a name whose namespace the catalog does not have, and for what is no name.
+    Raises `TableNotFoundError` for a name whose namespace the catalog does not have, and for what is no name,
+    and `UnsupportedFeatureError` for a name that the catalog cannot have.
     """
     parts = parse_table_name(name)
     namespace, last = find_namespace(catalog, parts)
-    return operations.Place(last, spark_sql.TableName(parts).text, namespace, namespace.place_for(last))
+    with named():
+        new = namespace.place_for(last)
+    return operations.Place(last, spark_sql.TableName(parts).text, namespace, new)

@@ -5,10 +5,10 @@ import multiprocessing
 import pyarrow as pa
 import pytest
 
-from deltaarrow import DeltaTable, write_deltalake
+from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.catalogs import FileCatalog, FolderNamespace, TableLocation
 from deltaarrow.catalogs.hive_entries import HiveEntry
-from deltaarrow.errors import DeltaError
+from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 
 ROWS = pa.table({"id": [1]})
 
@@ -65,6 +65,17 @@ def test_names_that_no_file_can_have_are_refused(tmp_path, name):
         catalog.create_namespace(name)
     with pytest.raises(ValueError, match="is no name"):
         catalog.namespace("default").add(name, TableLocation("/t"))
+
+
+def test_name_that_no_file_can_have_is_an_error_of_ours(tmp_path):
+    text = 'COPY (SELECT 1 AS id) TO default."a.b" (FORMAT delta)'
+    for make in (
+        lambda: write_deltalake("default.`a.b`", ROWS, catalog=tmp_path),
+        lambda: DeltaTable.create("default.`a.b`", ROWS.schema, catalog=tmp_path),
+        lambda: connect(catalog=tmp_path).sql(text),
+    ):
+        with pytest.raises(UnsupportedFeatureError, match="INVALID_SCHEMA_OR_RELATION_NAME"):
+            make()
 
 
 def test_files_belong_to_the_catalog_only_in_its_own_folder(tmp_path):

@@ -60,6 +60,15 @@ def test_links_are_not_followed(tmp_path):
     assert [each.name for each in (tmp_path / "t").iterdir()] == ["folder"]
 
 
+def test_table_behind_a_link_stays(tmp_path):
+    make(tmp_path / "t")
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    for is_dry in (True, False):
+        with pytest.raises(UnsupportedFeatureError, match=f"symbolic link.*drop the table at {tmp_path}/t"):
+            DeltaTable(tmp_path / "link").delete_table(dry_run=is_dry)
+    assert DeltaTable(tmp_path / "link").count() == 3
+
+
 @pytest.mark.parametrize("versions", [1, 3])
 def test_a_drop_that_is_killed_leaves_no_table_with_fewer_rows(tmp_path, monkeypatch, versions):
     for nth in range(0, 200, versions):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from deltaarrow.catalogs import FolderNamespace, TableLocation
+from deltaarrow.catalogs import FolderNamespace, TableLocation, named
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
@@ -109,7 +109,8 @@ def _place(session: "Session", statement: CopyTo) -> "tuple[TableLocation, Names
             f"{statement.table.text} is no place for a table: name a table of an attached folder or of a"
             f" namespace ({', '.join(catalog.namespaces()) or 'there are none'}), or a path in quotes"
         )
-    return namespace.place_for(parts[-1]), namespace
+    with named():
+        return namespace.place_for(parts[-1]), namespace
 
 
 def _copy_into(session: "Session", statement: CopyInto) -> pa.Table:

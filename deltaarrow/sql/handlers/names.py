@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
-from deltaarrow.catalogs import NamespaceCatalog, TableLocation, View, fold
+from deltaarrow.catalogs import NamespaceCatalog, TableLocation, View, fold, named
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.display.redaction import redacted, without_secrets_of
@@ -25,7 +25,7 @@ from deltaarrow.sql.duckdb_grammar import names as duckdb
 from deltaarrow.sql.handlers.definition import KINDS as DEFINITIONS
 from deltaarrow.sql.inspections import detail_of, spark_uri
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.new_table import named, namespace_of, unknown_schema
+from deltaarrow.sql.new_table import namespace_of, unknown_schema
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.spark_grammar.names import (
     SCHEMAS,
