@@ -136,7 +136,7 @@ INTO = "MERGE INTO delta.`{t}` t USING "
 ON = " s ON t.id = s.id WHEN MATCHED THEN DELETE"
 REFUSED = {
     "CALL something()": "a statement or a query is expected",
-    "SET spark.sql.shuffle = 8": "spark.sql.shuffle means nothing here; did you mean spark.sql.shuffle",
+    "SET spark.sql.shufle.partitions = 8": "spark.sql.shufle.partitions means nothing here",
     f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}')){ON}": "put SET spark.*txnAppId = name",
     f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}', 1 + 1)){ON}": "an argument that is not a literal",
     f"{INTO}(SELECT * FROM table_changes_by_path('{{s}}', 1, 2, 3)){ON}": "a first and possibly a last",

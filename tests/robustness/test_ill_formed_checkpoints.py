@@ -289,7 +289,7 @@ def test_files_are_listed_from_the_next_checkpoint_when_theirs_is_cleaned_up(tmp
 def test_history_names_a_commit_that_is_gone(tmp_path):
     builder = write_small_table(tmp_path / "t", "commits")
     table = DeltaTable(builder.path)
-    table._store = CleanedUp(builder.path, "00000000000000000001.json")
+    table._snapshot.store = CleanedUp(builder.path, "00000000000000000001.json")
     with pytest.raises(CorruptLogError, match=r"00000000000000000001\.json was listed but no longer exists"):
         table.history()
 

@@ -36,7 +36,6 @@ def test_what_spark_takes():
 @pytest.mark.parametrize(
     "fields",
     [
-        [],
         [Field("", "long")],
         [Field("a\0b", "long")],
         [A, A],

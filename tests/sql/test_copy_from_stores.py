@@ -46,8 +46,8 @@ def test_files_of_a_store_are_copied_once(con, writable_place):
         con.sql(text.format("JSON PATTERN = '*.json'")),
         con.sql(text.format("PARQUET PATTERN = '*.parquet' FORMAT_OPTIONS ('ignoreCorruptFiles' = 'true')")),
     ]
-    assert [each["num_inserted_rows"][0].as_py() for each in found] == [1, 0, 1, 1, 1]
-    assert found[-1]["num_skipped_corrupt_files"].to_pylist() == [1]
+    assert [each.to_pylist()[0]["num_inserted_rows"] for each in found] == [1, 0, 1, 1, 1]
+    assert found[-1].to_pylist()[0]["num_skipped_corrupt_files"] == 1
     rows = con.sql("SELECT * FROM lake.t ORDER BY id").fetchall()
     assert rows == [(1, "x"), (2, "y"), (3, "z"), (4, "j")]
     with pytest.raises(CorruptDataFileError, match=r"e\.parquet"):

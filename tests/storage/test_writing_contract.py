@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage import Store, open_store
+from deltaarrow.storage import Store, open_store, s3_writing
 from tests.support.stores import BUCKET, Place
 
 
@@ -190,14 +190,13 @@ def test_an_s3_server_that_ignores_conditions_is_not_written_to(s3_options, monk
         "AWS_ENDPOINT_URL": s3_options["AWS_ENDPOINT_URL"].replace("127.0.0.1", "localhost")
     }
     store = open_store(f"s3://{BUCKET}/unsafe", options)
-    filesystem = store.fsspec_filesystem()
-    real = filesystem.call_s3
+    real = s3_writing._call_once
 
-    def ignore_conditions(method, **request):
+    def ignore_conditions(filesystem, method, request):
         request.pop("IfNoneMatch", None)
-        return real(method, **request)
+        return real(filesystem, method, request)
 
-    monkeypatch.setattr(filesystem, "call_s3", ignore_conditions)
+    monkeypatch.setattr(s3_writing, "_call_once", ignore_conditions)
     ensure_refused(store)
     assert list(store.list_recursive()) == []
 
@@ -207,17 +206,16 @@ def test_a_conflict_of_conditional_puts_is_tried_again(s3_options, monkeypatch) 
 
     store = open_store(f"s3://{BUCKET}/conflict", s3_options)
     assert store.can_put_if_absent
-    filesystem = store.fsspec_filesystem()
-    real, answers = filesystem.call_s3, ["ConditionalRequestConflict", "ConditionalRequestConflict"]
+    real, answers = s3_writing._call_once, ["ConditionalRequestConflict", "ConditionalRequestConflict"]
 
-    def conflict_first(method, **request):
+    def conflict_first(filesystem, method, request):
         if method == "put_object" and answers:
             code = answers.pop()
             cause = botocore.exceptions.ClientError({"Error": {"Code": code}}, "PutObject")
             raise OSError(5, code) from cause
-        return real(method, **request)
+        return real(filesystem, method, request)
 
-    monkeypatch.setattr(filesystem, "call_s3", conflict_first)
+    monkeypatch.setattr(s3_writing, "_call_once", conflict_first)
     store.put_if_absent("f", b"once")
     assert answers == []
     assert store.read("f") == b"once"

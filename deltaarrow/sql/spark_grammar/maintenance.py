@@ -127,7 +127,7 @@ def parse_restore(words: Words) -> Restore:
     3
     """
     words.expect("RESTORE")
-    words.take_table("TO", "FOR")
+    words.take("TABLE")
     table = words.table_name()
     words.take("TO")
     words.take("FOR")
