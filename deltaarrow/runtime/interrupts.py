@@ -104,11 +104,15 @@ class _Watch:
         with self._lock:
             self._put_back()  # if the last block ended in another thread
             self._running[key] = interrupt
-            if self._before is None and _is_main() and _is_default():
+            if _is_main() and _is_default():
+                # Also during another block: a library that ended meanwhile may have taken this socket away.
                 before = signal.set_wakeup_fd(self._writable(), warn_on_full_buffer=False)
-                # A library that began during an earlier block may have put this socket there again.
-                self._before = -1 if before == self._writable() else before
-                self._pass_on_to(self._before)
+                if before != self._writable():
+                    self._before = before
+                    self._pass_on_to(before)
+                elif self._before is None:
+                    self._before = -1  # a library that began during an earlier block has put it there again
+                    self._pass_on_to(-1)
 
     def end(self, key: object) -> None:
         """Interrupt this no longer; the thread may be another one than that of `begin`."""

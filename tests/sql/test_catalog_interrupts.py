@@ -334,7 +334,8 @@ def work(folder: str, seed: int, seconds: float, results) -> None:
     results.put(unknown)
 
 
-@pytest.mark.parametrize("seconds", [2.0, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [2.0, 30.0])
 def test_names_stay_usable_where_processes_change_them_at_once(tmp_path, seconds):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
