@@ -5,7 +5,8 @@ long. DuckDB asks for signals now and then, not in all kinds of work, and then r
 ``except Exception`` takes for a failure. So while a query runs, the system writes each signal to a socket
 (`signal.set_wakeup_fd`), and a thread that reads from it interrupts the query.
 
-Where a program has a handler of SIGINT of its own, that handler decides, and nothing is done here.
+Where a program has a handler of SIGINT of its own, that handler decides, and nothing is done here. A handler
+of PySpark, which raises `KeyboardInterrupt` too, counts as Python's.
 """
 
 import contextlib
@@ -21,6 +22,9 @@ __all__ = ["interruptible", "same_for_threads"]
 
 _OF_DUCKDB = "Query interrupted"
 """The text of the `RuntimeError` that DuckDB raises in place of `KeyboardInterrupt`."""
+
+_OF_PYSPARK = "pyspark.core.context"
+"""The module of the handler that a SparkContext sets: it cancels Spark's jobs and raises `KeyboardInterrupt`."""
 
 _thread = threading.local()
 """Its `works_for_main` says whether a thread works for a call in the main thread."""
@@ -104,7 +108,7 @@ class _Watch:
         with self._lock:
             self._put_back()  # if the last block ended in another thread
             self._running[key] = interrupt
-            if _is_main() and _is_default():
+            if _is_main() and _raises_interrupt(signal.getsignal(signal.SIGINT)):
                 # Also during another block: a library that ended meanwhile may have taken this socket away.
                 before = signal.set_wakeup_fd(self._writable(), warn_on_full_buffer=False)
                 if before != self._writable():
@@ -177,8 +181,8 @@ def _wake(descriptor: int) -> int:
         return signal.set_wakeup_fd(-1)
 
 
-def _is_default() -> bool:
-    return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def _raises_interrupt(handler: object) -> bool:
+    return handler is signal.default_int_handler or getattr(handler, "__module__", "") == _OF_PYSPARK
 
 
 _watch = _Watch()

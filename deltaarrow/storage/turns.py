@@ -26,7 +26,7 @@ _POLL_S = 0.002
 
 
 @contextlib.contextmanager
-def turn(store: Store, folder: str, longest_wait: float = 1.0) -> Iterator[None]:
+def turn(store: Store, folder: str, longest_wait: float = 0.25) -> Iterator[None]:
     """Hold the turn for a folder of a local store while the block runs; for any other store, just run it.
 
     After `longest_wait` seconds the block runs without the turn.

@@ -108,6 +108,14 @@ def test_ctrl_c_is_a_keyboard_interrupt_at_every_door_and_leaves_no_file(tmp_pat
     assert len(lines) == 17, child.stderr
 
 
+@pytest.fixture(autouse=True)
+def handler():
+    """Python's handler of SIGINT, which a SparkContext of an earlier test has replaced."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_a_query_of_another_thread_goes_on():
     interrupted = []
 
@@ -259,6 +267,15 @@ def test_a_handler_of_the_program_decides():
     finally:
         signal.signal(signal.SIGINT, before)
     assert handled == ["program"]
+
+
+def test_a_query_ends_beside_the_handler_of_a_spark_context():
+    def of_spark(number, frame):
+        raise KeyboardInterrupt
+
+    of_spark.__module__ = "pyspark.core.context"
+    signal.signal(signal.SIGINT, of_spark)
+    press_ctrl_c()
 
 
 def test_signals_reach_the_socket_that_another_library_waits_at():

@@ -1,12 +1,16 @@
-"""The Python that Spark starts: a wrong one is told in one line before a query fails."""
+"""The Python that Spark starts, of which a wrong one is an error of one line, and Spark's handler of Ctrl-C."""
 
+import os
+import signal
 import sys
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from deltaarrow.errors import MissingDependencyError
+from deltaarrow.runtime.interrupts import interruptible
 from deltaarrow.spark.python_of_spark import ensure_python
 
 
@@ -82,3 +86,14 @@ def test_a_python_without_the_package(program):
 
 def test_a_python_like_this_one(program):
     ensure_python(Session(Context(program(f'exec {sys.executable} "$@"'))))
+
+
+@pytest.mark.spark
+def test_ctrl_c_ends_a_query_beside_a_spark_context(spark):
+    assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    came = threading.Event()
+    with interruptible(came.set):
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait()
+        assert came.wait(60)
