@@ -62,13 +62,13 @@ def clients(url):
         "clientId": "a",
         "clientSecret": "b",
     }
-    times = {"timeout": 0.05, "retry_delay": 0.0}
+    times = {"timeout": 0.1, "retry_delay": 0.0}
     return {
         "unity": lambda: UnityCatalog(url, "main", token="t", **times).namespaces(),
         "sharing": lambda: DeltaSharingCatalog(profile, "s", **times).namespaces(),
         "token": lambda: DeltaSharingCatalog(oauth, "s", **times).namespaces(),
         "profile": lambda: DeltaSharingCatalog(f"{url}/profile", "s", **times).namespaces(),
-        "download": lambda: download(f"{url}/file", 0, 1000, "a file", 0.05, 0.0),
+        "download": lambda: download(f"{url}/file", 0, 1000, "a file", 0.1, 0.0),
     }
 
 
@@ -82,7 +82,7 @@ CASES = [
 @pytest.mark.parametrize(("stream", "client"), CASES)
 def test_answer_that_does_not_end_is_given_up(stream, client):
     given_up = r"does not end|gives no token|cannot read the sharing profile"
-    with Server(*STREAMS[stream], 0.01) as server, serving(server):
+    with Server(*STREAMS[stream], 0.02) as server, serving(server):
         ask = clients(server.url)[client]
         with pytest.raises(StorageError, match=given_up):
             ask()
