@@ -1,4 +1,4 @@
-"""The Python that Spark starts, of which a wrong one is an error of one line, and Spark's handler of Ctrl-C."""
+"""The Python that Spark starts, of which a wrong one is an error of one line, and its handler of Ctrl-C."""
 
 import os
 import signal
