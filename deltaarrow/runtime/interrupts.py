@@ -24,7 +24,7 @@ _OF_DUCKDB = "Query interrupted"
 """The text of the `RuntimeError` that DuckDB raises in place of `KeyboardInterrupt`."""
 
 _OF_PYSPARK = "pyspark.core.context"
-"""The module of the handler that a SparkContext sets: it cancels Spark's jobs and raises `KeyboardInterrupt`."""
+"""The module of the handler that a SparkContext sets, which raises `KeyboardInterrupt` too."""
 
 _thread = threading.local()
 """Its `works_for_main` says whether a thread works for a call in the main thread."""
