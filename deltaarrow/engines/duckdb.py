@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -202,8 +202,24 @@ _SUFFIX_LENGTH = 16
 # --- stream ----------------------------------------------------------------------------------------
 
 
+class _Connected(Protocol):
+    """A connection of `deltaarrow.connect`, whose own statements may be in Spark's dialect."""
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The DuckDB connection below it."""
+
+
+def _own_connection(
+    con: duckdb.DuckDBPyConnection | ModuleType | _Connected,
+) -> duckdb.DuckDBPyConnection:
+    if isinstance(con, ModuleType):
+        return duckdb.default_connection()
+    return con if isinstance(con, duckdb.DuckDBPyConnection) else con.connection
+
+
 def register(
-    con: duckdb.DuckDBPyConnection | ModuleType,
+    con: duckdb.DuckDBPyConnection | ModuleType | _Connected,
     name: str,
     table: "TableSource | ChangeDataset",
     native: Native = "auto",
@@ -221,7 +237,8 @@ def register(
     DuckDB's.
 
     Args:
-        con: the connection; ``duckdb`` itself stands for the default connection.
+        con: the connection, of DuckDB or of `deltaarrow.connect`; ``duckdb`` itself stands for the default
+            connection.
         name: the name of the view. A temporary view of that name is replaced.
         table: a `DeltaTable`, a `Snapshot`, or a path or URI; or a change data feed from
             `DeltaTable.change_data_feed`, which is read through Arrow.
@@ -249,7 +266,7 @@ def register(
     if native not in ("auto", True, False):
         raise ValueError(f"native must be 'auto', True or False, not {native!r}")
     ensure_view_name(name)
-    connection = duckdb.default_connection() if isinstance(con, ModuleType) else con
+    connection = _own_connection(con)
     if isinstance(con, ModuleType):
         _defaults.add(connection)
     prefix = f"{_HELPER}:{name}:"

@@ -26,6 +26,7 @@ from deltaarrow.spark_sql.nodes import ColumnRef, Expression, Node, Path, refuse
 from deltaarrow.spark_sql.rendering import to_sql
 from deltaarrow.spark_sql.row_errors import row_error
 from deltaarrow.spark_sql.types import VOID, type_name
+from deltaarrow.variant import VARIANT_TYPE, to_json
 
 if TYPE_CHECKING:
     import duckdb
@@ -151,9 +152,13 @@ def _shown(expression: Expression, name: str | None) -> str:
 
 
 def values_at(batch: pa.RecordBatch, paths: Sequence[Path], row: int) -> dict[str, object]:
-    """The values of columns and struct fields in one row, by their names joined with dots."""
+    """Values of columns and struct fields in one row, by their names joined with dots; variants as JSON."""
     one = batch.slice(row, 1)
-    return {".".join(path): _leaf(one, path)[0].as_py() for path in paths}
+    leaves = {".".join(path): _leaf(one, path) for path in paths}
+    return {
+        name: (to_json(leaf) if leaf.type == VARIANT_TYPE else leaf)[0].as_py()
+        for name, leaf in leaves.items()
+    }
 
 
 def _columns(

@@ -16,17 +16,7 @@ from deltaarrow.spark_sql.casts import cast, cast_mismatch
 from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
-from deltaarrow.spark_sql.nodes import (
-    ColumnRef,
-    Constant,
-    Expression,
-    Node,
-    Path,
-    call,
-    ensure_storable,
-    mismatched,
-    refused,
-)
+from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, Path, call, mismatched, refused
 from deltaarrow.spark_sql.operators import (
     all_of,
     any_of,
@@ -39,6 +29,7 @@ from deltaarrow.spark_sql.operators import (
 )
 from deltaarrow.spark_sql.placing import call_at, place_at, placed_in
 from deltaarrow.spark_sql.scope import Fields, Scope, TableScope
+from deltaarrow.spark_sql.storing import storable
 from deltaarrow.spark_sql.syntax import is_suffix, is_try, parse_tree
 from deltaarrow.spark_sql.tree_reading import (
     folded,
@@ -127,7 +118,7 @@ def parse_expression(
             bound = _Binder(_scope(schema)).bind(parse_tree(text, is_stored=is_stored))
             found = bound if target is None else cast(bound, target)
             if is_stored:
-                ensure_storable(found)
+                found = storable(found)
             return Expression(text, found)
     except RecursionError as error:
         raise refused("deep nesting") from error

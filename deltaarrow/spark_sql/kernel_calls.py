@@ -13,6 +13,7 @@ __all__ = [
     "PART",
     "PREFIX",
     "SCHEMA",
+    "VARIANT_TEXT",
     "calls_kernel",
 ]
 
@@ -26,7 +27,7 @@ PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA, MAKE = (
 ========  ===============================================================================================
 PART      the part at a path, as a variant; NULL if there is none
 LEAF      the value as a struct: ``kind`` tells its type and which of the other members holds it; NULL for a
-          variant null
+          variant null, and only the kind for an object or an array
 JSON      the JSON text
 PARSE     the variant of a JSON text; NULL if it is none, and no bytes where Spark may read it all the same
 KIND      ``object``, ``array``, ``null``, or ``plain`` for any other value
@@ -36,6 +37,9 @@ MAKE      the object of lists of keys and of variants, or without keys the array
 SCHEMA    the type that all variants of a list have together; NULL if Spark has none for one of them
 ========  ===============================================================================================
 """
+
+VARIANT_TEXT = "variant_text"
+"""The name of casts of variants to string: the operands behind the variant are the texts of its kinds."""
 
 
 def calls_kernel(node: Node) -> bool:

@@ -30,7 +30,6 @@ __all__ = [
     "Node",
     "Path",
     "call",
-    "ensure_storable",
     "escaped",
     "is_volatile",
     "mismatched",
@@ -166,14 +165,6 @@ def walk(node: Node) -> Iterator[Node]:
     if isinstance(node, Call):
         for operand in node.operands:
             yield from walk(operand)
-
-
-def ensure_storable(node: Node) -> None:
-    """Raise if a call below the node is refused in expressions that tables store."""
-    for each in walk(node):
-        if isinstance(each, Call) and each.name.startswith(UNSTORED):
-            name = each.name[1:]
-            raise refused(f"{name.upper() if name.isidentifier() else name}, which is for queries alone,")
 
 
 def is_volatile(node: Node) -> bool:

@@ -12,7 +12,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType
 from deltaarrow.spark_sql.attempts import try_cast
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import let
-from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, KIND, LEAF, MAKE, PART
+from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, JSON, KIND, LEAF, MAKE, PART, VARIANT_TEXT
 from deltaarrow.spark_sql.native import taken
 from deltaarrow.spark_sql.nested import nesting, struct_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.nodes import OWN_NAME, UNSTORED, Constant, Node, call, escaped, refused
@@ -80,19 +80,20 @@ def variant_as(variant: Node, target: DataType, *, tries: bool) -> Node:
     other = "NULL" if tries else _INVALID.format(type=kind)
     sql = f"CASE {KIND}({name}) WHEN '{kind}' THEN {{1}} WHEN 'null' THEN NULL ELSE {other} END"
     given = f"CASE WHEN {name} IS NOT NULL THEN {sql} END"
-    return call(f"{UNSTORED}variant_cast", (variant, made), target, let(given, **{name: "{0}"}), fails=True)
+    return call("variant_cast", (variant, made), target, let(given, **{name: "{0}"}), fails=True)
 
 
 def _array_as(whole: Node, target: ArrayType, *, tries: bool) -> Node:
     listed = f"list_transform({ELEMENTS}({{0}}), lambda e: e.value)"
-    elements = call("variant elements", (whole,), ArrayType(VARIANT), listed)
+    elements = call(f"{UNSTORED}a cast from variant to array", (whole,), ArrayType(VARIANT), listed)
     return with_elements(elements, target, partial(variant_as, tries=tries))
 
 
 def _map_as(whole: Node, target: MapType, *, tries: bool) -> Node:
     if target.key_type != STRING:
         raise no_cast("variant", target)
-    entries = call("variant fields", (whole,), MapType(STRING, VARIANT), f"map_from_entries({FIELDS}({{0}}))")
+    made = f"map_from_entries({FIELDS}({{0}}))"
+    entries = call(f"{UNSTORED}a cast from variant to map", (whole,), MapType(STRING, VARIANT), made)
 
     def convert(part: Node, wanted: DataType) -> Node:
         return part if part.type == STRING else variant_as(part, wanted, tries=tries)
@@ -109,7 +110,7 @@ def _struct_as(whole: Node, target: StructType, *, tries: bool) -> Node:
 def part_at(variant: Node, path: str) -> Node:
     """The part of a variant at a path, as a variant."""
     nodes = (variant, Constant(path, STRING))
-    return call(f"{UNSTORED}variant_get", nodes, VARIANT, f"{PART}({{0}}, {{1}})")
+    return call("variant_get", nodes, VARIANT, f"{PART}({{0}}, {{1}})")
 
 
 def _step(name: str) -> str:
@@ -193,13 +194,15 @@ def _plain_as(variant: Node, target: PrimitiveType, *, tries: bool) -> Node:
     branches = {kind: _leaf_as(kind, target) for kind in _LEAVES}
     if target == TIMESTAMP:
         branches["decimal"] = cast(call("variant leaf", (), _SECONDS, _SECONDS_SQL), target)
+    if target == STRING:
+        # The text repeats a key for each object that has it.
+        name = f"{UNSTORED}a cast from object or array to string"
+        branches["nested"] = call(name, (variant,), STRING, f"{JSON}({{0}})")
     nodes = [each for each in branches.values() if each is not None]
     places = {kind: nodes.index(each) + 1 for kind, each in branches.items() if each is not None}
     whens = [f"WHEN '{kind}' THEN {{{place}}}" for kind, place in places.items()]
     if target != TIMESTAMP:
         whens.append(f"WHEN 'decimal' THEN {_decimal_as(target)}")
-    if target == STRING:
-        whens.append(f"WHEN 'nested' THEN {_VALUE}.text")
     name = sql_type(target)
     whens.append(f"WHEN 'other' THEN {_UNSURE.format(type=name)}::{name}")
     found = f"CASE {_VALUE}.kind {' '.join(whens)} END"
@@ -207,7 +210,9 @@ def _plain_as(variant: Node, target: PrimitiveType, *, tries: bool) -> Node:
         missing = f"r IS NULL AND {_VALUE} IS NOT NULL"
         found = let(f"CASE WHEN {missing} THEN {_INVALID.format(type=name)}::{name} ELSE r END", r=found)
     sql = let(found, **{_VALUE: f"{LEAF}({{0}})"})
-    return call(f"{UNSTORED}variant_cast", (variant, *nodes), target, sql, fails=True)
+    return call(
+        VARIANT_TEXT if target == STRING else "variant_cast", (variant, *nodes), target, sql, fails=True
+    )
 
 
 def _leaf_as(kind: str, target: DataType) -> Node | None:

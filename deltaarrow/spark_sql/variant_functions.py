@@ -1,6 +1,6 @@
 """Functions on variants: their parts by path, conversion to other types, and parsing of JSON.
 
-A stored expression may only have a variant of a literal JSON text. In conditions that choose files, the part
+A stored expression makes variants of literal JSON texts alone. In conditions that choose files, the part
 of a variant column has a name by which its statistics are found.
 """
 
@@ -113,7 +113,7 @@ def _tried(variant: Node, path: Node, wanted: Node | None = None) -> Node:
 def _is_null(variant: Node) -> Node:
     _ensure_variant(variant)
     sql = "coalesce(struct_extract({0}, 'value') = unhex('00'), FALSE)"
-    return call(f"{UNSTORED}is_variant_null", (variant,), BOOLEAN, sql)
+    return call("is_variant_null", (variant,), BOOLEAN, sql)
 
 
 def _schema(variant: Node) -> Node:
@@ -173,6 +173,6 @@ FUNCTIONS = (
     Function(("try_variant_get",), "variant, path[, type]", (2, 3), _tried, _NOTE),
     Function(("schema_of_variant",), "variant", (1, 1), _schema, "not in what tables store"),
     Function(("to_variant_object",), "array, map or struct", (1, 1), _object),
-    Function(("is_variant_null",), "variant", (1, 1), _is_null, "not in what tables store"),
+    Function(("is_variant_null",), "variant", (1, 1), _is_null),
 )
 """The functions of this chapter."""

@@ -134,7 +134,7 @@ def _leaf(variants: Any) -> pa.Array:
         places = rows[chosen]
         sources[places] = filled + np.arange(len(chosen))
         filled += len(chosen)
-        blocks.append(_leaves(decoded, variants, places))
+        blocks.append(_leaves(decoded))
     return pc.take(pa.concat_arrays(blocks), integers(sources))
 
 
@@ -149,11 +149,9 @@ _LEAF_ARROW = pa.struct(
 )
 
 
-def _leaves(decoded: pa.Array, variants: pa.Array, places: Any) -> pa.Array:
-    """Values of one kind; those of objects and arrays are their JSON texts."""
+def _leaves(decoded: pa.Array) -> pa.Array:
+    """Values of one kind; of objects and arrays the kind alone."""
     kind, member, held = _held(decoded)
-    if kind == "nested":
-        held = to_json(variants.take(integers(places)))
     count = len(decoded)
     columns = [
         pa.array([kind] * count, pa.string()) if field.name == "kind"
@@ -168,7 +166,7 @@ def _held(decoded: pa.Array) -> tuple[str, str, pa.Array]:
     """The kind of some values, the member that holds them, and they in its type."""
     kind, types = decoded.type, pa.types
     if types.is_struct(kind):
-        return "nested", "text", decoded
+        return "nested", "text", pa.nulls(len(decoded), pa.string())
     if types.is_boolean(kind):
         return "boolean", "whole", decoded
     if types.is_integer(kind):

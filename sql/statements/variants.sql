@@ -31,3 +31,34 @@ SELECT id, to_json(event) AS event FROM events ORDER BY id;
 --| 7, '["a","b"]'
 --| 8, '[1]'
 --| 13, '{"was":"12"}'
+
+-- Conditions of a table on parts of variants are stored, and every writer obeys them.
+
+CREATE TABLE checked (id INT, event VARIANT) USING delta;
+
+ALTER TABLE checked ADD CONSTRAINT counted CHECK (variant_get(event, '$.n', 'int') > 0);
+
+ALTER TABLE checked ADD CONSTRAINT named CHECK (try_variant_get(event, '$.kind', 'string') <> 'bad' OR is_variant_null(event));
+
+INSERT INTO checked SELECT id, parse_json(json) FROM VALUES (1, '{"n": 1, "kind": "sale"}'), (2, '{"n": 2, "kind": 7}') AS t(id, json);
+
+INSERT INTO checked SELECT 3, parse_json('{"n": 3, "kind": "bad"}');
+--! DELTA_VIOLATE_CONSTRAINT_WITH_VALUES
+
+INSERT INTO checked SELECT 3, parse_json('{"n": null, "kind": "sale"}');
+--! DELTA_VIOLATE_CONSTRAINT_WITH_VALUES
+
+UPDATE checked SET event = parse_json('{"n": -1, "kind": "sale"}') WHERE id = 1;
+--! DELTA_VIOLATE_CONSTRAINT_WITH_VALUES
+
+UPDATE checked SET event = parse_json('{"n": 10, "kind": "visit"}') WHERE id = 1;
+--| num_affected_rows bigint
+--| 1
+
+ALTER TABLE checked ADD CONSTRAINT large CHECK (variant_get(event, '$.n', 'int') > 2);
+--! DELTA_NEW_CHECK_CONSTRAINT_VIOLATION
+
+SELECT id, to_json(event) AS event FROM checked ORDER BY id;
+--| id int, event string
+--| 1, '{"kind":"visit","n":10}'
+--| 2, '{"kind":7,"n":2}'

@@ -12,6 +12,7 @@ from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import Field, Schema, StructType
+from deltaarrow.variant import parse_json, variant_array
 from deltaarrow.write import complete_rows, write_files
 from tests.support.tables import TableBuilder
 
@@ -245,6 +246,17 @@ def test_expressions_off_the_list_are_refused_before_a_file_is_written(
     before = state(tmp_path)
     with pytest.raises(UnsupportedFeatureError, match=named):
         write_deltalake(tmp_path, pa.table({"id": [1]}), mode="append")
+    assert state(tmp_path) == before
+
+
+@pytest.mark.parametrize("json", ['{"a": 1.5e0}', '{"a": [1]}', '{"a": {"b": 2}}'])
+def test_a_string_of_a_variant_that_may_not_be_sparks_is_refused_in_its_row(tmp_path, json):
+    condition = {"delta.constraints.named": "variant_get(v, '$.a', 'string') <> 'bad'"}
+    DeltaTable.create(tmp_path, schema=Schema([Field("v", "variant")]), configuration=condition)
+    write_deltalake(tmp_path, pa.table({"v": variant_array([{"a": "good"}])}), mode="append")
+    before = state(tmp_path)
+    with pytest.raises(UnsupportedFeatureError, match=r"to string, which is for queries alone"):
+        write_deltalake(tmp_path, pa.table({"v": parse_json(pa.array([json]))}), mode="append")
     assert state(tmp_path) == before
 
 

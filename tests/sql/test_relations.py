@@ -30,6 +30,17 @@ def test_tables_and_views_of_duckdb_are_found(con):
         assert con.sql(f"SELECT id FROM {name}").fetchall() == [(found,)]
 
 
+@pytest.mark.parametrize("native", ["auto", False])
+def test_a_table_is_registered_by_the_function_too(con, tmp_path, native):
+    """Its own statements are in DuckDB's dialect whatever that of the connection is."""
+    deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [1, 2]}))
+    for version in (0, 1):
+        table = deltaarrow.DeltaTable(tmp_path / "t")
+        deltaarrow.register(con, "shown", table, native=native)
+        assert con.sql("SELECT count(*) FROM shown").fetchall() == [(2 + version,)]
+        deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [3]}), mode="append")
+
+
 @pytest.mark.parametrize("name", ["`{file}`", "'{file}'", "variable", "main.variable", "v", "duckdb_types"])
 def test_files_and_variables_are_not_tables(con, tmp_path, name):
     variable = pa.table({"id": [9]})
