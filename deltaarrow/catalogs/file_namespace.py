@@ -116,6 +116,10 @@ class NewFolder:
         self._namespace.store.delete(self._file)
         self._namespace.store.delete_folder(_claims(self._namespace.name, self._name))
 
+    def is_void(self) -> bool:
+        """Whether the name has changed since, so that no table here can get it any more."""
+        return self._namespace.location_in(self._name, self._state.number + 1) not in (None, self.location)
+
     def void(self) -> "list[NewFolder]":
         """Return the other unique folders that were made for states of the name which other tables have."""
         store, found = self._namespace.store, []

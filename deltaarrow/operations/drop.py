@@ -9,6 +9,7 @@ So a drop that is killed never leaves a table that reads as fewer rows, and the 
 Links are deleted, never followed. Files in other places, such as those of a shallow clone, stay.
 """
 
+import contextlib
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -131,9 +132,17 @@ def drop_table(
     cannot be deleted: the table stays unreadable, and the next drop goes on.
     """
     plan_drop(store)
-    barrier = _barrier(store) or _commit_barrier(store, table_id, clock)
+    return _delete_dropped(store, _barrier(store) or _commit_barrier(store, table_id, clock), progress)
+
+
+def _delete_dropped(
+    store: Store, barrier: str, progress: Callable[[int, int], None] | None = None
+) -> DropPlan:
+    """Delete the files of a table that a commit has made unreadable, that commit last."""
     # Listed again: what was written before the barrier is the table's, and nothing can be added any more.
     plan = plan_drop(store)
+    if plan.table_id is not None:
+        raise TableNotFoundError(f"{store.uri} has another table by now, which stays")
     done = 0
     last = [name for name in plan.log_files if name == barrier]
     for names in (plan.files, [name for name in plan.log_files if name != barrier], last):
@@ -174,12 +183,15 @@ def finish_drop(store: Store) -> bool:
     """
     if is_link(store):
         return False
-    if has_versions(list_log(store)):
-        is_half_dropped = _barrier(store) is not None
-        if is_half_dropped:
-            drop_table(store)
-        return is_half_dropped
-    return _delete_empty(store)
+    if not has_versions(list_log(store)):
+        return _delete_empty(store)
+    barrier = _barrier(store)
+    if barrier is None:
+        return False
+    # Another process may go on with the drop too, and end it first.
+    with contextlib.suppress(TableNotFoundError):
+        _delete_dropped(store, barrier)
+    return True
 
 
 def _delete_empty(store: Store) -> bool:
@@ -226,7 +238,11 @@ def _barrier(store: Store) -> str | None:
     if not commits:
         return None
     newest = max(commits, key=lambda file: file.version)
-    for line in store.read(newest.name).splitlines():
+    try:
+        lines = store.read(newest.name).splitlines()
+    except FileNotFoundError:
+        return None  # another process has just ended the drop: this file goes last
+    for line in lines:
         try:
             action = orjson.loads(line)
         except orjson.JSONDecodeError:

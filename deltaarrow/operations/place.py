@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.catalogs import FolderNamespace, Namespace, NewFolder, TableLocation
-from deltaarrow.errors import TableNotFoundError, VersionExistsError
+from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, VersionExistsError
 from deltaarrow.log import has_versions, list_log
 from deltaarrow.operations.drop import (
     delete_abandoned,
@@ -170,7 +170,9 @@ class Place:
                 if claim.is_unique or (result is not None and result.version == 0):
                     delete_abandoned(store)
                 claim.release()
-            if not isinstance(error, FileExistsError):
+            # Whoever has given the name to another table meanwhile also deletes the folder of this one.
+            was_second = isinstance(error, (StorageError, CommitFailedError)) and claim.is_void()
+            if not (was_second or isinstance(error, FileExistsError)):
                 raise
             if if_not_exists:
                 return None

@@ -21,6 +21,7 @@ from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, encode_path
+from deltaarrow.storage.failures import expecting_file
 from deltaarrow.transaction import CommitProperties, PostCommitHookProperties
 
 __all__ = ["repair_table"]
@@ -118,7 +119,8 @@ class _Storage:
         unlisted = [name for name, size in sizes.items() if size is None]
         for name, status in zip(unlisted, store.statuses(unlisted), strict=True):
             if status is not None:
-                sizes[name] = store.size(name)
+                with expecting_file(name, store.uri):
+                    sizes[name] = store.size(name)
             else:
                 _ensure_folder(store, name)
         return cls(sizes)

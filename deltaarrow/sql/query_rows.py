@@ -1,5 +1,6 @@
 """`QueryRows`: the rows that a query in a statement finds, as a stream."""
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from deltaarrow.schema import (
     types_within,
 )
 from deltaarrow.snapshot import Snapshot
+from deltaarrow.sql.places import query_error
 from deltaarrow.variant import holds_variant
 from deltaarrow.write import checked_reader, ensure_duckdb_types
 
@@ -57,7 +59,8 @@ class QueryRows:
         self._schema = None if compiled is None else compiled.schema
         self._parameters = session.parameters if session.dialect == "duckdb" else ()
         self.sql, self._plans = self._connection.planned(self._query, self._parameters or session.variables)
-        self._errors = QueryErrors(self._plans, statement=text)
+        row_error = None if compiled is None else functools.partial(query_error, text, compiled.calls)
+        self._errors = QueryErrors(self._plans, row_error, statement=text)
 
     def reads(self, table: Snapshot) -> bool:
         """Whether the query reads this version of a table."""

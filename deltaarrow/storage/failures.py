@@ -1,8 +1,9 @@
 """Conversion of operating system errors to `StorageError`.
 
 A missing or existing file is an answer, not a failure, and keeps Python's own error: `FileNotFoundError`,
-`NotADirectoryError`, `FileExistsError`. Other refusals of the system (too many open files, no permission, no
-space, a broken disk) say nothing about the table.
+`NotADirectoryError`, `FileExistsError`. Only a writer asks for no file: if the folder that it made is gone,
+that is a failure. Other refusals of the system (too many open files, no permission, no space, a broken disk)
+say nothing about the table.
 """
 
 import contextlib
@@ -12,10 +13,18 @@ import stat
 from collections.abc import Iterator
 
 from deltaarrow.display.hidden_causes import hide_secrets, secrets_of
-from deltaarrow.display.redaction import without_secrets_of
+from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError, StorageSystemError
 
-__all__ = ["IrregularFileError", "is_failure", "naming_failures", "storage_failure", "system_failure"]
+__all__ = [
+    "IrregularFileError",
+    "expecting_file",
+    "is_failure",
+    "naming_failures",
+    "storage_failure",
+    "system_failure",
+    "writing",
+]
 
 _ANSWERS = (FileNotFoundError, FileExistsError, NotADirectoryError)
 
@@ -75,3 +84,30 @@ def naming_failures(where: str) -> Iterator[None]:
         if not is_failure(error):
             raise
         raise storage_failure(error, where) from error
+
+
+@contextlib.contextmanager
+def writing(where: str) -> Iterator[None]:
+    """As `naming_failures`, for a file that is written: its folder may be deleted at any time."""
+    try:
+        with naming_failures(where):
+            yield
+    except FileNotFoundError as error:
+        raise StorageSystemError(
+            errno.ENOENT, f"cannot write {where!r}: another process has deleted its folder meanwhile"
+        ) from error
+    except NotADirectoryError as error:
+        raise StorageSystemError(
+            errno.ENOTDIR, f"cannot write {where!r}: a file is in the place of a folder above it"
+        ) from error
+
+
+@contextlib.contextmanager
+def expecting_file(name: str, where: str) -> Iterator[None]:
+    """Raise a `StorageError` if a file that was listed, or written by this operation, is there no more."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StorageError(
+            f"{name} of {redacted(where)} is gone: another process has deleted it meanwhile; try again"
+        ) from error

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from deltaarrow.errors import StorageError, StorageSystemError
 from deltaarrow.runtime.gc_pause import gc_paused
-from deltaarrow.storage.failures import IrregularFileError, naming_failures, storage_failure
+from deltaarrow.storage.failures import IrregularFileError, naming_failures, storage_failure, writing
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 from deltaarrow.storage.store import FileEntry, FileStatus, FolderListing, IoStats, Output, ensure_range
 
@@ -198,14 +198,14 @@ class LocalStore:
     def put_if_absent(self, name: str, data: bytes, *more: memoryview) -> None:
         """Create the file with the data, or raise `FileExistsError` and leave the existing one as it is."""
         path = self.location(name)
-        with naming_failures(path), _LocalOutput(path) as output:
+        with writing(path), _LocalOutput(path) as output:
             for part in (data, *more):
                 output.write(part)
 
     def write(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Create or replace the file; without `durable` the call does not wait for the disk."""
         path = self.location(name)
-        with naming_failures(path), _LocalOutput(path, replace=True, durable=durable) as output:
+        with writing(path), _LocalOutput(path, replace=True, durable=durable) as output:
             output.write(data)
 
     def delete(self, name: str) -> None:
@@ -242,13 +242,13 @@ class LocalStore:
     def open_output(self, name: str, *, durable: bool = True) -> Output:
         """Return a stream that becomes the new file `name`; `FileExistsError` at its end if it exists."""
         path = self.location(name)
-        with naming_failures(path):
+        with writing(path):
             return _LocalOutput(path, durable=durable)
 
     def sync(self, outputs: Sequence[Output]) -> None:
         """Flush files and then their folders, each folder once; a disk flushes many at once in less time."""
         opened = [each for each in outputs if isinstance(each, _LocalOutput)]
-        with naming_failures(self.uri):
+        with writing(self.uri):
             _side_by_side(_LocalOutput.sync, opened)
             folders = {folder for each in opened for folder in each.changed_folders}
             for folder in tuple(folders):
@@ -322,16 +322,16 @@ class _LocalOutput(Output):
 
     def write(self, data: Any) -> int:
         """Append bytes or any buffer; return their number."""
-        with naming_failures(self._path):
+        with writing(self._path):
             return super().write(data)
 
     def flush(self) -> None:
         """Hand buffered bytes to the system."""
-        with naming_failures(self._path):
+        with writing(self._path):
             super().flush()
 
     def _publish(self) -> None:
-        with naming_failures(self._path):
+        with writing(self._path):
             self._publish_durably()
 
     def _publish_durably(self) -> None:

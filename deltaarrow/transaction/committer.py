@@ -77,7 +77,7 @@ class FileSystemCommitter:
             # recreated.
             if isinstance(failure, FileExistsError):
                 return Conflict(version)
-            if isinstance(failure, FileNotFoundError):
+            if isinstance(failure, OSError) and failure.errno == errno.ENOENT:
                 raise CommitFailedError(
                     f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was"
                     " committed"

@@ -2,12 +2,16 @@
 
 import contextlib
 import errno
+import functools
 import itertools
 import json
 import multiprocessing
 import os
+import queue
 import random
+import shutil
 import signal
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -143,6 +147,49 @@ def test_statement_that_is_killed_before_any_call_is_done_or_not(tmp_path, monke
         done.append(check(folder, name, before))
         nth += step
     assert done == sorted(done)
+
+
+BESIDE_DROP = {
+    "insert": "INSERT INTO a VALUES (3)",
+    "update": "UPDATE a SET n = 5 WHERE n = 1",
+    "merge": "MERGE INTO a AS t USING w AS s ON t.n = s.n WHEN MATCHED THEN UPDATE SET n = 5",
+    "ctas": "CREATE TABLE b AS SELECT 7 AS n",
+    "if-not-exists": "CREATE TABLE IF NOT EXISTS b AS SELECT 7 AS n",
+    "or-replace": "CREATE OR REPLACE TABLE a AS SELECT 7 AS n",
+    "deep-clone": "CREATE TABLE b DEEP CLONE a",
+    "optimize": "OPTIMIZE a",
+    "drop": "DROP TABLE a",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *(("insert", 30), ("ctas", 30), ("deep-clone", 30)),
+        *(pytest.param(name, 1, marks=pytest.mark.slow) for name in BESIDE_DROP),
+    ],
+)
+def test_statement_whose_files_another_one_deletes_fails_by_name(tmp_path, monkeypatch, name, step):
+    nth = random.Random(name).randrange(step)
+    while True:
+        folder = tmp_path / str(nth)
+        prepare(folder, name)
+        with (
+            monkeypatch.context() as patch,
+            deltaarrow.connect(catalog=folder, dialect="spark") as con,
+        ):
+            calls = Calls(patch, nth, functools.partial(delete, folder / "default"), is_last=False)
+            with contextlib.suppress(DeltaError):
+                con.sql(BESIDE_DROP[name])
+        if calls.left >= 0:
+            break
+        nth += step
+
+
+def delete(namespace: Path) -> None:
+    """Delete the folders of all tables, as those do who drop them."""
+    for folder in [each for each in namespace.iterdir() if each.is_dir()]:
+        shutil.rmtree(folder)
 
 
 @STEPS
@@ -317,6 +364,9 @@ def work(folder: str, seed: int, seconds: float, results) -> None:
         "DROP TABLE IF EXISTS {}",
         "ALTER TABLE {} RENAME TO {}",
         "SELECT * FROM {}",
+        "UPDATE {} SET n = 2 WHERE n = 1",
+        "MERGE INTO {} AS t USING {} AS s ON t.n = s.n WHEN MATCHED THEN UPDATE SET n = 1",
+        "CREATE OR REPLACE TABLE {} SHALLOW CLONE {}",
         "SHOW TABLES",
     )
     end = time.monotonic() + seconds
@@ -334,14 +384,12 @@ def work(folder: str, seed: int, seconds: float, results) -> None:
     results.put(unknown)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [2.0, 30.0])
-def test_names_stay_usable_where_processes_change_them_at_once(tmp_path, seconds):
+@pytest.mark.parametrize("seconds", [0.6, pytest.param(30.0, marks=pytest.mark.slow)])
+def test_names_stay_usable_where_others_change_them_at_once(tmp_path, seconds):
+    """Every day by threads, which share no connection, and in the slow suite by processes."""
     context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    workers = [
-        context.Process(target=work, args=(str(tmp_path), seed, seconds, results)) for seed in range(3)
-    ]
+    results, start = (queue.Queue(), threading.Thread) if seconds < 1 else (context.Queue(), context.Process)
+    workers = [start(target=work, args=(str(tmp_path), seed, seconds, results)) for seed in range(3)]
     for worker in workers:
         worker.start()
     unknown = [results.get(timeout=seconds + 120) for _ in workers]

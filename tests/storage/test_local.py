@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_be_flushed_is_reported(store, monkeypatch) -> None
 
 def test_a_file_in_the_way_of_a_folder_does_not_read_as_a_lost_commit(store) -> None:
     store.write("_delta_log", b"a file")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(StorageError, match="a file is in the place of a folder above it"):
         store.put_if_absent("_delta_log/0.json", b"")
 
 

@@ -26,6 +26,7 @@ from deltaarrow.operations.clone.options import Progress
 from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, decode_path, encode_path
+from deltaarrow.storage.failures import expecting_file
 from deltaarrow.storage.paths import ensure_inside, scheme_of
 
 __all__ = ["Copies", "is_noted", "note_source"]
@@ -178,6 +179,7 @@ class _Copy:
         copied = 0
         filesystem = self.source.arrow_filesystem()
         with (
+            expecting_file(self.path, self.source.uri),
             self.source.reaching(),
             filesystem.open_input_stream(self.source.arrow_path(self.path)) as given,
             self.target.open_output(self.name) as output,

@@ -13,6 +13,7 @@ from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.scan.threads import mapped_in_order
 from deltaarrow.storage import FileEntry, Store
+from deltaarrow.storage.failures import expecting_file
 
 __all__ = ["FileFooter", "FileSchema", "SourceFooters", "read_footers"]
 
@@ -134,14 +135,16 @@ def _tails(store: Store, files: Sequence[FileEntry]) -> list[tuple[bytes, int]]:
     found = []
     for file in files:
         start = max(0, file.size - _TAIL)
-        tail = store.read_range(file.name, start, file.size - start)
+        with expecting_file(file.name, store.uri):
+            tail = store.read_range(file.name, start, file.size - start)
         try:
             length = footer_length(tail, file.size)
         except ValueError as error:
             raise _damaged(store, file, error) from error
         end = file.size - 8 - length
         if end < start:
-            tail = store.read_range(file.name, end, length + 8)
+            with expecting_file(file.name, store.uri):
+                tail = store.read_range(file.name, end, length + 8)
         found.append((tail[-8 - length : -8], end))
     return found
 

@@ -14,6 +14,7 @@ import orjson
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.storage import FileEntry, Store, decode_path
+from deltaarrow.storage.failures import expecting_file
 
 __all__ = ["is_hidden", "is_iceberg", "list_source"]
 
@@ -90,7 +91,8 @@ def _of_sink(store: Store, sink: Sequence[FileEntry], found: Sequence[FileEntry]
         )
     live: set[str] = set()
     for number in numbers:
-        version, *lines = store.read(batches[number]).splitlines()
+        with expecting_file(batches[number], store.uri):
+            version, *lines = store.read(batches[number]).splitlines()
         if version != _SINK_VERSION:
             raise UnsupportedFeatureError(
                 f"{batches[number]} of {store.uri} has the version {version!r}, not {_SINK_VERSION!r}",

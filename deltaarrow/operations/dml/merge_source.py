@@ -26,6 +26,7 @@ from deltaarrow.runtime.executors import Executor
 from deltaarrow.schema import conform
 from deltaarrow.spark_sql import provide_kernels
 from deltaarrow.storage import Store
+from deltaarrow.storage.failures import expecting_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -195,10 +196,14 @@ class SourceRows:
     without: BitMap64 | None = None
 
     def load(self, cursor: "duckdb.DuckDBPyConnection") -> None:
-        """Load the rows as `SOURCE`. Raises `FileNotFoundError` if the file is gone."""
+        """Load the rows as `SOURCE`. Raises `StorageError` if the file is gone."""
         store = self.file.store
         path = store.arrow_path(self.file.name)
-        with store.reaching(), store.arrow_filesystem().open_input_file(path) as source:
+        with (
+            expecting_file(self.file.name, store.uri),
+            store.reaching(),
+            store.arrow_filesystem().open_input_file(path) as source,
+        ):
             reader = pa.ipc.open_file(source)
             load_source(cursor, self._read(reader), reader.schema)
 

@@ -214,13 +214,18 @@ def computing_rows(texts: Callable[[], Sequence[str]] = list) -> Iterator[None]:
 
 
 def has_rows(cursor: "duckdb.DuckDBPyConnection", rest: str) -> bool:
-    """Whether a query, given from its FROM on, has a row or fails for a row."""
+    """Whether a query, given from its FROM on, has a row, or fails for a row or because a file is gone."""
     import duckdb
 
     provide_kernels(cursor, rest)
     try:
         return bool(cursor.sql(f"SELECT 1 {rest} LIMIT 1").fetchall())
-    except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException):
+    except (
+        duckdb.OutOfRangeException,
+        duckdb.ConversionException,
+        duckdb.InvalidInputException,
+        duckdb.IOException,
+    ):
         return True
 
 

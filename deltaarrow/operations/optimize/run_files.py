@@ -21,6 +21,7 @@ from deltaarrow.columnar.arrays import integers, raw_numbers
 from deltaarrow.columnar.row_sorter import sorted_rows
 from deltaarrow.scan.threads import mapped_in_order
 from deltaarrow.storage import Store
+from deltaarrow.storage.failures import expecting_file
 
 __all__ = ["Piece", "RunFile", "read_pieces", "write_run"]
 
@@ -108,11 +109,12 @@ def _encoded(batch: pa.RecordBatch, keys: np.ndarray) -> pa.Buffer:
 def read_pieces(store: Store, pieces: Iterable[Piece]) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
     """Yield the rows of pieces with their keys, in the order of the pieces.
 
-    Raises `FileNotFoundError` if a file is gone.
+    Raises `StorageError` if a file is gone.
     """
 
     def read(piece: Piece) -> bytes:
-        return store.read_range(piece.name, piece.offset, piece.size)
+        with expecting_file(piece.name, store.uri):
+            return store.read_range(piece.name, piece.offset, piece.size)
 
     for data in mapped_in_order(read, pieces, _READ_AHEAD):
         with pa.ipc.open_stream(data) as reader:
