@@ -10,6 +10,7 @@ from typing import Any
 
 from deltaarrow.catalogs.hive_entries import INPUT_FORMAT, OUTPUT_FORMAT, SERDE, HiveDatabase, HiveEntry
 from deltaarrow.catalogs.namespace import fold
+from deltaarrow.catalogs.web_requests import checked_server
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, UnsupportedFeatureError
 from deltaarrow.runtime.optional import require
@@ -30,8 +31,9 @@ class GlueCatalog:
         endpoint_url: the address of another server with Glue's interface.
         storage_options: options of the stores of tables, not of Glue; see `DeltaTable`. Pickles contain them.
 
-    The constructor makes no request. Names are kept in lower case, as Glue does. The methods raise
-    `StorageError` if Glue cannot be reached or refuses, and `MissingDependencyError` without boto3.
+    The constructor makes no request, and raises `ValueError` for a malformed address. Names are kept in lower
+    case, as Glue does. The methods raise `StorageError` if Glue cannot be reached or refuses, and
+    `MissingDependencyError` without boto3.
 
     >>> GlueCatalog("eu-west-1")
     GlueCatalog('eu-west-1')
@@ -48,7 +50,8 @@ class GlueCatalog:
         endpoint_url: str | None = None,
         storage_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self._region, self._profile, self._endpoint_url = region, profile, endpoint_url
+        self._region, self._profile = region, profile
+        self._endpoint_url = None if endpoint_url is None else checked_server(endpoint_url)
         self._account = {} if catalog_id is None else {"CatalogId": catalog_id}
         self.storage_options = dict(storage_options or {})
         self._opened: tuple[int, Any] | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from deltaarrow.catalogs.hive_entries import INPUT_FORMAT, OUTPUT_FORMAT, SERDE, HiveDatabase, HiveEntry
 from deltaarrow.catalogs.namespace import fold
+from deltaarrow.catalogs.web_requests import has_port
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, UnsupportedFeatureError
 from deltaarrow.runtime.optional import require
@@ -178,7 +179,8 @@ def _address(uri: str) -> tuple[str, int]:
     ('metastore.example', 9083)
     """
     parts = urllib.parse.urlsplit(uri)
-    if parts.scheme != _SCHEME or not parts.hostname or parts.username or parts.path.strip("/"):
+    is_own = parts.scheme == _SCHEME and not parts.username and not parts.path.strip("/") and has_port(parts)
+    if not parts.hostname or not is_own:
         raise ValueError(f"{redacted(uri)!r} is not the address of a metastore: write thrift://host:{_PORT}")
     return parts.hostname, parts.port or _PORT
 

@@ -24,6 +24,7 @@ __all__ = [
     "bounded_handlers",
     "checked_server",
     "checked_token",
+    "has_port",
     "is_whole",
     "one_line",
     "opener",
@@ -133,11 +134,20 @@ def opener() -> urllib.request.OpenerDirector:
 def checked_server(url: str) -> str:
     """Return the address of a server without a slash at its end; `ValueError` if it is malformed."""
     parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and has_port(parts)
+    if not is_web or parts.query or parts.fragment:
         raise ValueError(f"{redacted(url)!r} is not the address of a server; write https://host")
     if parts.username is not None or parts.password is not None:
         raise ValueError(f"the address {redacted(url)!r} has a user or a password; give a token instead")
     return url.rstrip("/")
+
+
+def has_port(parts: urllib.parse.SplitResult) -> bool:
+    """Whether the port of an address is a number or left out; Python's own error would show what it is."""
+    try:
+        return parts.port is None or parts.port >= 0
+    except ValueError:
+        return False
 
 
 def checked_token(token: object) -> str:

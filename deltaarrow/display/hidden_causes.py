@@ -27,7 +27,7 @@ def hide_secrets(error: BaseException | None, hide: Callable[[str], str] = redac
     >>> error = ValueError("Invalid endpoint: https://ann:pass@host:x")
     >>> hide_secrets(error)
     >>> error
-    ValueError('Invalid endpoint: https://***@host:x')
+    ValueError('Invalid endpoint: https://***@host:***')
     """
     if error is None:
         return

@@ -20,6 +20,13 @@ _USER = re.compile(
 )
 _PASSWORD = re.compile(r"://[^/?#@]*:[^/?#]*@|^https?://[^/?#]*@", re.IGNORECASE)
 """A user and a password; on web servers a user alone may be a token."""
+_PORT = re.compile(
+    r"""(?<=://)((?:[^/?#\s'"`@:]*@)?(?:\[[^/\s'"\]]*\]|[^/?#\s'"`@:\[\]]+):)"""
+    r"""(?!\d{0,5}(?:$|[]/?#\s'"`,;:.)}<>&]))(?:[^\s'"`@]*(?=@)|[^/?#\s'"`]+)"""
+)
+"""What stands where a port does and is none: a password without its host, or one with a slash in it."""
+_HUB_USER = re.compile(r"""(?<=hf://)((?:[a-z]+/)?)[^/?#\s'"@]*:[^?#\s'"@]*@""", re.IGNORECASE)
+"""A user and a password after the kind of a repository of Hugging Face, as in hf://datasets/ann:pass@."""
 _TELLING = "sig|token|secret|passw|pwd|credential|delegation|access|key|auth|code|policy"
 _PARAMETER = re.compile(rf"([?&;][\w.%-]*(?:{_TELLING})[\w.%-]*=)[^&;\s'\"#<>)]*", re.IGNORECASE)
 _NAMES = "secret|password|passwd|pwd|token|credential|account.?key|access.?key|key_id"
@@ -40,11 +47,14 @@ def redacted(text: str) -> str:
     "cannot reach 'https://***@host/t?sig=***&sv=2024'"
     >>> redacted("SET s3_secret_access_key = 'abc'"), redacted("CREATE SECRET (TYPE s3, SECRET 'abc')")
     ('SET s3_secret_access_key = ***', 'CREATE SECRET (TYPE s3, SECRET ***)')
+    >>> redacted("https://host:pass/t"), redacted("hf://datasets/ann:pass@lake/t")
+    ('https://host:***/t', 'hf://datasets/***@lake/t')
     >>> redacted("abfss://sales@lake.dfs.core.windows.net/t")
     'abfss://sales@lake.dfs.core.windows.net/t'
     """
     if "://" in text:
-        text = _USER.sub(f"{_HIDDEN}@", text)
+        text = _HUB_USER.sub(rf"\1{_HIDDEN}@", _USER.sub(f"{_HIDDEN}@", text))
+        text = _PORT.sub(rf"\1{_HIDDEN}", text)
     if "=" in text:
         text = _PARAMETER.sub(rf"\1{_HIDDEN}", text)
     return _CLAUSE.sub(rf"\1{_HIDDEN}", _SETTING.sub(rf"\1{_HIDDEN}", text))
@@ -58,7 +68,8 @@ def holds_secret(uri: str) -> bool:
     >>> holds_secret("hdfs://ann@host:8020/t"), holds_secret("/data/token=5/t")
     (False, False)
     """
-    return "://" in uri and (_PASSWORD.search(uri) or _PARAMETER.search(uri)) is not None
+    kinds = (_PASSWORD, _PARAMETER, _PORT, _HUB_USER)
+    return "://" in uri and any(each.search(uri) is not None for each in kinds)
 
 
 def without_secrets_of(source: str, text: str) -> str:
@@ -74,8 +85,8 @@ def without_secrets_of(source: str, text: str) -> str:
 
 def _secrets(source: str) -> Iterator[str]:
     users = (found[0].removesuffix("@") for found in _USER.finditer(source))
-    named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE))
-    values = (found[0].removeprefix(found[1]).strip("'\"") for found in itertools.chain(*named))
+    named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE, _PORT, _HUB_USER))
+    values = (found[0].removeprefix(found[1]).strip("'\"@") for found in itertools.chain(*named))
     for secret in (*users, *values):
         yield from (
             each

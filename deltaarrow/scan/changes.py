@@ -153,10 +153,11 @@ def resolve_versions(
         ending_version: the last version; the newest version if None or if it does not exist yet.
         starting_time: excludes versions committed earlier; in milliseconds since the epoch.
         ending_time: excludes versions committed later; in milliseconds since the epoch.
-        allow_out_of_range: whether to return an empty range instead of raising if it has no version.
+        allow_out_of_range: whether to return an empty range instead of raising if it has no version, and
+            to end it at the newest version if that is older than `ending_time`.
 
     Raises:
-        VersionNotFoundError: the range has no version.
+        VersionNotFoundError: the range has no version, or `ending_time` is after the newest one.
         ValueError: the range has no start, or ends before its start.
     """
     if starting_version is None and starting_time is None:
@@ -185,7 +186,8 @@ def resolve_versions(
     end = newest.version if ending_version is None else min(ending_version, newest.version)
     if ending_time is not None:
         try:
-            end = min(end, times.version_at(ending_time))
+            at = times.version_at if allow_out_of_range else times.version_as_of
+            end = min(end, at(ending_time))
         except VersionNotFoundError:
             if allow_out_of_range:
                 return nothing

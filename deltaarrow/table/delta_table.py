@@ -752,15 +752,16 @@ class DeltaTable(TellingTableNames):
                 newest version of the table, even if an older one is open.
             starting_timestamp: versions committed earlier are excluded. Times are written as for
                 `load_as_version`.
-            ending_timestamp: versions committed later are excluded.
+            ending_timestamp: versions committed later are excluded. It must not be after the newest version,
+                since the next one may still have that time.
             columns: the names of the columns, in any case and in the order of the result; all if None.
             predicate: the condition that rows must match, as SQL text or tuples (see `to_pyarrow_table`). It
                 may use the three additional columns.
             allow_out_of_range: whether a range that starts after the newest version, or ends before its
-                start, gives no rows instead of an error.
+                start, gives no rows instead of an error; `ending_timestamp` may be after the newest version.
 
         Raises:
-            VersionNotFoundError: the log does not contain the range.
+            VersionNotFoundError: the log does not contain the range, or it ends after the newest version.
             ChangeDataNotRecordedError: ``delta.enableChangeDataFeed`` was off in a part of the range.
             SchemaMismatchError: within the range, columns were dropped, renamed, retyped or repartitioned.
             InvalidPredicateError: as for `to_pyarrow_table`.

@@ -7,6 +7,8 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import ChangeDataNotRecordedError, CorruptLogError, SchemaMismatchError
+from deltaarrow.spark.options import ReadOptions
+from deltaarrow.spark.table_scan import TableScan
 from tests.support.tables import EPOCH_MS, TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -51,7 +53,9 @@ def versions(table, *arguments, **options):
         ({"starting_version": 3, "starting_timestamp": at(1)}, [3, 4]),
         ({"ending_timestamp": at(1).replace(tzinfo=None)}, [0, 1]),
         ({"ending_timestamp": at(1.5)}, [0, 1]),
-        ({"ending_timestamp": at(99), "ending_version": 2}, [0, 1, 2]),
+        ({"ending_timestamp": at(4)}, [0, 1, 2, 3, 4]),
+        ({"ending_timestamp": at(4), "ending_version": 2}, [0, 1, 2]),
+        ({"ending_timestamp": at(99), "allow_out_of_range": True}, [0, 1, 2, 3, 4]),
         ({"starting_timestamp": at(1.2), "ending_timestamp": at(1.8)}, []),
     ],
 )
@@ -73,6 +77,22 @@ def test_ranges_without_a_version(five, arguments, error, said):
     with pytest.raises(error, match=said):
         versions(five, **arguments)
     assert versions(five, **arguments, allow_out_of_range=True) == []
+
+
+@pytest.mark.parametrize("end", ["2026-01-01 00:00:04.5", "2099-01-01"])
+def test_time_after_the_newest_version_ends_no_range(five, end):
+    """Nor in Spark: another version may still be committed before that time."""
+    sql = f"SELECT id FROM table_changes_by_path('{five.path}', 0, '{end}')"
+    options = {"path": str(five.path), "readChangeFeed": "true", "startingVersion": 0, "endingTimestamp": end}
+    for call in (
+        lambda: versions(five, ending_timestamp=end),
+        lambda: da.DeltaTable(five.path).change_data_feed(ending_timestamp=end),
+        lambda: da.connect(dialect="spark").sql(sql),
+        lambda: da.connect().sql(sql),
+        lambda: TableScan.open(ReadOptions.parse({name: str(value) for name, value in options.items()})),
+    ):
+        with pytest.raises(da.VersionNotFoundError, match="DELTA_TIMESTAMP_GREATER_THAN_COMMIT"):
+            call()
 
 
 def test_a_range_needs_a_beginning(five):

@@ -393,7 +393,7 @@ def test_a_run_tells_no_secret(request, name, caplog, capfd) -> None:
     assert any("Error" in text for text in texts)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:99999", "127.0.0.1:bad", "127.0.0.1:1"])
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "127.0.0.1:bad", "127.0.0.1:1", "127.0.0.1:pa55"])
 def test_causes_of_errors_show_no_secrets(host):
     endpoint = f"http://ann3:pa55@{host}"
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "s1gned", "AWS_REGION": "us-east-1"}
@@ -406,14 +406,36 @@ def test_causes_of_errors_show_no_secrets(host):
         partial(da.DeltaTable, "s3://bucket/t", storage_options=keys | once | {"AWS_ENDPOINT_URL": endpoint}),
         partial(da.DeltaTable, "az://c/t", storage_options=azure | once),
         partial(da.DeltaTable, f"{endpoint}/t?sig=s1gned"),
+        partial(da.connect(dialect="spark").sql, f"SELECT * FROM delta.`{endpoint}/t`"),
+        partial(da.connect().sql, f"SELECT * FROM delta.'http://{host.replace('bad', 'pa55')}/t'"),
         lambda: UnityCatalog(endpoint, "main", token="t0ken").namespaces(),
         lambda: DeltaSharingCatalog(profile, "s").namespaces(),
         lambda: UnityCatalog(f"http://{host}", "main", token="t0ken", retry_delay=0).namespaces(),
+        lambda: HiveCatalog(f"thrift://{host}", timeout=1).namespaces(),
+        lambda: GlueCatalog("eu-west-1", endpoint_url=endpoint).namespaces(),
     ):
         with pytest.raises((DeltaError, ValueError)) as caught:
             call()
         text = shown(caught.value)
         assert [secret for secret in SECRETS if secret in text] == []
+
+
+HUB = "hf://datasets/ann3:pa55@host/name"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        partial(da.DeltaTable, f"{HUB}/t"),
+        partial(da.write_deltalake, f"{HUB}/t", ROWS),
+        partial(da.connect(dialect="spark").sql, f"SELECT 1 FROM delta.`{HUB}/t` WHERE x"),
+    ],
+)
+def test_user_of_a_hub_is_a_secret(call, closed_port, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{closed_port}")
+    with pytest.raises(DeltaError) as caught:
+        call()
+    ensure_hidden(shown(caught.value) + repr(getattr(caught.value, "place", None)))
 
 
 def test_attributes_of_errors_of_other_libraries_are_redacted():
