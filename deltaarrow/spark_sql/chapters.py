@@ -7,7 +7,12 @@ from deltaarrow.runtime.lazy import lazy_package
 if TYPE_CHECKING:
     from deltaarrow.spark_sql.attempts import try_cast as try_cast
     from deltaarrow.spark_sql.bits import SHIFTS as SHIFTS, bitwise as bitwise, complement as complement
-    from deltaarrow.spark_sql.conditionals import case as case, element as element, field_of as field_of
+    from deltaarrow.spark_sql.conditionals import (
+        case as case,
+        element as element,
+        field_of as field_of,
+        is_field as is_field,
+    )
     from deltaarrow.spark_sql.constructors import struct as struct
     from deltaarrow.spark_sql.interval_values import (
         arithmetic_of_times as arithmetic_of_times,

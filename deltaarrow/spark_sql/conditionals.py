@@ -24,8 +24,9 @@ from deltaarrow.spark_sql.types import (
     wider_type,
 )
 
-__all__ = ["FUNCTIONS", "case", "element", "field_of"]
+__all__ = ["FUNCTIONS", "array_contains", "case", "element", "field_of", "is_field"]
 
+_NOT_BESIDE_FLOAT = "not of other types beside `float`"
 _RAISED = "USER_RAISED_EXCEPTION"
 
 
@@ -42,7 +43,16 @@ def case(conditions: tuple[Node, ...], values: tuple[Node, ...], default: Node |
 
 
 def element(container: Node, place: Node) -> Node:
-    """``array[place]``, counted from 0, raises beyond the end; ``map[key]`` is NULL for a missing key."""
+    """``array[place]``, counted from 0, raises beyond the end; ``map[key]`` is NULL for a missing key.
+
+    ``struct['field']`` is the field; see `is_field`.
+    """
+    if isinstance(place, Constant) and is_field(container, place):
+        return field_of(container, str(place.value))
+    if isinstance(container.type, StructType):
+        raise SchemaMismatchError(
+            "[INVALID_EXTRACT_FIELD_TYPE] the name of a struct's field is a string literal that is not NULL"
+        )
     if isinstance(container.type, MapType):
         key = container.type.key_type
         if key in (FLOAT, DOUBLE) or not isinstance(key, PrimitiveType) or not is_implicit(place.type, key):
@@ -57,6 +67,13 @@ def element(container: Node, place: Node) -> Node:
     beyond = raising("INVALID_ARRAY_INDEX", "an array of ' || len({0}) || ' has no element ' || {1} || '")
     sql = f"CASE WHEN {missing} THEN {beyond} ELSE {{0}}[{{1}} + 1] END"
     return call("[]", (container, cast(place, LONG)), container.type.element_type, sql, fails=True)
+
+
+def is_field(container: Node, place: Node) -> bool:
+    """Whether ``container[place]`` is the field of a struct, or of each struct of an array."""
+    kind = container.type.element_type if isinstance(container.type, ArrayType) else container.type
+    is_name = isinstance(place, Constant) and isinstance(place.value, str)
+    return is_name and isinstance(kind, StructType)
 
 
 def field_of(struct: Node, name: str) -> Node:
@@ -130,7 +147,8 @@ def _size(array: Node) -> Node:
     return call("size", (array,), INTEGER, "CAST(len({0}) AS INTEGER)")
 
 
-def _contains(array: Node, value: Node) -> Node:
+def array_contains(array: Node, value: Node) -> Node:
+    """Whether an array has a value; NULL if it only has NULLs beside others."""
     if not isinstance(array.type, ArrayType) or value.type == VOID:
         raise refused(f"array_contains of {type_name(array.type)} and {type_name(value.type)}")
     item = array.type.element_type
@@ -174,6 +192,8 @@ FUNCTIONS = (
     Function(("greatest",), "value, value, ...", (2, None), _greatest),
     Function(("least",), "value, value, ...", (2, None), _least),
     Function(("size", "cardinality"), "array or map", (1, 1), _size),
-    Function(("array_contains",), "array, value", (2, 2), _contains, "not of other types beside `float`"),
+    Function(
+        ("array_contains",), "array, value", (2, 2), array_contains, "not of other types beside `float`"
+    ),
 )
 """The functions of this chapter."""

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_PARENTHESES",
+    "OF_STRUCT",
     "BindPart",
     "bind_tree",
     "has_text_rules",
@@ -81,6 +82,9 @@ _COMPARISONS = {
     "nullsafeneq": "IS DISTINCT FROM",
 }
 """The key of a comparison in sqlglot's tree -> its operator in DuckDB's SQL."""
+
+OF_STRUCT = "of struct"
+"""Whether ``value['name']`` is a field, among the metadata of its node."""
 
 NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _INSTEAD = {"approx_count_distinct": " (write count(DISTINCT value), which is exact)"}
@@ -510,7 +514,9 @@ class _Binder:
     def _element(self, node: "exp.Expr") -> Node:
         if len(node.expressions) != 1:
             raise refused("an array slice")
-        return chapters.element(self.bind(node.this), self.bind(node.expressions[0]))
+        container, place = self.bind(node.this), self.bind(node.expressions[0])
+        node.meta[OF_STRUCT] = chapters.is_field(container, place)
+        return chapters.element(container, place)
 
     def _tuple(self, node: "exp.Expr") -> Node:
         """``(a, b)`` and ``struct(a, b)``."""

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.coercion import tightest_type
+from deltaarrow.spark_sql.conditionals import array_contains
 from deltaarrow.spark_sql.forms import given
 from deltaarrow.spark_sql.function import Function, same_type
 from deltaarrow.spark_sql.nested import leaf_types
-from deltaarrow.spark_sql.nodes import Node, call, escaped, refused
-from deltaarrow.spark_sql.types import BOOLEAN, DOUBLE, FLOAT, VARIANT, VOID, sql_type, type_name
+from deltaarrow.spark_sql.nodes import Node, call, escaped, mismatched, refused
+from deltaarrow.spark_sql.types import DOUBLE, FLOAT, VARIANT, VOID, sql_type, type_name
 
 __all__ = ["FUNCTIONS", "ensure_key", "map_of_entries"]
 
@@ -84,10 +83,10 @@ def _concatenated(*maps: Node) -> Node:
 def _contains_key(entries: Node, key: Node) -> Node:
     kind = _map_type(entries, "map_contains_key")
     ensure_key(kind.key_type)
-    if key.type == VOID or tightest_type(kind.key_type, key.type) != kind.key_type:
-        raise refused(f"map_contains_key of {type_name(kind)} for {type_name(key.type)}")
-    sql = given("list_position(map_keys({0}), {1}) IS NOT NULL", 2)
-    return call("map_contains_key", (entries, cast(key, kind.key_type)), BOOLEAN, sql)
+    if key.type == VOID:
+        raise mismatched("NULL_TYPE", "map_contains_key for NULL")
+    keys = call("map_keys", (entries,), ArrayType(kind.key_type, contains_null=False), "map_keys({0})")
+    return array_contains(keys, key)
 
 
 FUNCTIONS = (

@@ -232,6 +232,14 @@ def expression_dialect() -> Any:
                 "CASE": Spark.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]
             }
 
+            # A string in single or double quotes is no name.
+            def _parse_id_var(self, any_token: bool = True, tokens: Any = None) -> Any:
+                is_string = self._curr and self._curr.token_type.name == "STRING"
+                return None if is_string else super()._parse_id_var(any_token, tokens)
+
+            def _parse_string_as_identifier(self) -> None:
+                return None
+
     return StoredExpressions()
 
 

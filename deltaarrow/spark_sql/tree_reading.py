@@ -24,6 +24,7 @@ __all__ = [
     "own_name",
     "suffixed_number",
     "unfolded",
+    "written_name",
 ]
 
 _LONGEST_NUMBER = 1_000
@@ -163,3 +164,10 @@ def suffixed_number(node: Node) -> Node:
         except ArithmeticError as error:
             raise UnsupportedFeatureError(f"{node.value!r} is not a number", feature="a literal") from error
     return node
+
+
+def written_name(tree: "exp.Expr") -> str:
+    """The name that a tree is; raises for a string, which names nothing in Spark."""
+    if tree.key == "literal":
+        raise refused(f"the literal {tree.this!r} as a name", error_class="PARSE_SYNTAX_ERROR")
+    return tree.name

@@ -89,3 +89,36 @@ SELECT 1 /* open;
 
 SELECT * FROM (SELECT 1;
 --! PARSE_SYNTAX_ERROR
+
+-- A string is no name, in whichever quotes.
+
+SELECT 1 AS "a";
+--! PARSE_SYNTAX_ERROR
+
+SELECT id AS 'a' FROM range(2);
+--! PARSE_SYNTAX_ERROR
+
+SELECT id FROM range(2) "q";
+--! PARSE_SYNTAX_ERROR
+
+SELECT id FROM range(2) AS 'q';
+--! PARSE_SYNTAX_ERROR
+
+WITH "q" AS (SELECT 1) SELECT * FROM q;
+--! PARSE_SYNTAX_ERROR
+
+SELECT * FROM "t";
+--! PARSE_SYNTAX_ERROR
+
+SELECT * FROM VALUES (1) AS t("x");
+--! PARSE_SYNTAX_ERROR
+
+SELECT * FROM range(2) AS a JOIN range(2) AS b USING ('id');
+--! PARSE_SYNTAX_ERROR
+
+SELECT * FROM (SELECT 1 AS a, 2 AS b) PIVOT (sum(a) FOR b IN (2 AS 'two'));
+--! PARSE_SYNTAX_ERROR
+
+SELECT "a" "b" AS ab;
+--| ab string
+--| 'ab'

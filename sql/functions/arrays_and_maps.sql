@@ -90,3 +90,10 @@ SELECT array(1, NULL) = array(1, NULL) AS same, array(1, NULL) <> array(1, 2) AS
 SELECT named_struct('a', 1, 'b', array('x')) IN (named_struct('a', 1, 'b', array('x'))) AS found, array(1) <=> NULL AS is_null;
 --| found boolean, is_null boolean
 --| true, false
+
+SELECT map_contains_key(map(1, 'a'), 1L) AS wider, map_contains_key(map(1.5, 'a'), 1) AS other, map_contains_key(map(CAST(1 AS TINYINT), 'a'), 300) AS beyond, map_contains_key(map(1, 'a'), 1.0) AS decimals;
+--| wider boolean, other boolean, beyond boolean, decimals boolean
+--| true, false, false, true
+
+SELECT map_contains_key(map(1, 'a'), NULL);
+--! DATATYPE_MISMATCH.NULL_TYPE

@@ -216,3 +216,7 @@ SELECT CAST(window.start AS STRING) AS start, sum(n) FROM visits GROUP BY window
 SELECT CAST(window.start AS STRING) AS start, sum(n) FROM visits GROUP BY window(local, '1 day') ORDER BY 1;
 --| start string, sum(n) bigint
 --| '2024-03-05 00:00:00', 19
+
+SELECT CAST(window.start AS STRING), string(window.end) FROM visits GROUP BY window(local, '1 day');
+--| CAST(window.start AS STRING) string, window.end string
+--| '2024-03-05 00:00:00', '2024-03-06 00:00:00'

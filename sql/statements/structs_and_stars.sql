@@ -89,3 +89,26 @@ SELECT count(u.*) FROM u;
 
 SELECT * + 1 FROM u;
 --! INVALID_USAGE_OF_STAR_OR_REGEX
+
+-- A field may be read by its name in brackets.
+
+SELECT l['v'], l[0]['v'], st['ARR'], st['arr'][0] FROM (SELECT array(named_struct('v', 1), named_struct('v', 2)) AS l, named_struct('arr', array(3, 4)) AS st);
+--| l.v array<int>, l[0].v int, st.ARR array<int>, st.arr[0] int
+--| [1, 2], 1, [3, 4], 3
+
+SELECT st['a.b'] = 1 AS same, count(*) AS n FROM (SELECT named_struct('a.b', 1) AS st) WHERE st['a.b'] > 0 GROUP BY st['a.b'];
+--| same boolean, n bigint
+--| true, 1
+
+SELECT st['none'] FROM (SELECT named_struct('arr', 1) AS st);
+--! FIELD_NOT_FOUND
+
+SELECT st[concat('ar', 'r')] FROM (SELECT named_struct('arr', 1) AS st);
+--! INVALID_EXTRACT_FIELD_TYPE
+
+SELECT st[0] FROM (SELECT named_struct('arr', 1) AS st);
+--! INVALID_EXTRACT_FIELD_TYPE
+
+SELECT CAST(s.a AS STRING), CAST(t.s AS STRING), TRY_CAST(t.s.a AS STRING), string(t.s.a), string(s) FROM (SELECT named_struct('a', 1) AS s) AS t;
+--| CAST(s.a AS STRING) string, s string, TRY_CAST(s.a AS STRING) string, s.a string, s string
+--| '1', '{1}', '1', '1', '{1}'

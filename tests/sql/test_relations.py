@@ -41,7 +41,12 @@ def test_a_table_is_registered_by_the_function_too(con, tmp_path, native):
         deltaarrow.write_deltalake(tmp_path / "t", pa.table({"id": [3]}), mode="append")
 
 
-@pytest.mark.parametrize("name", ["`{file}`", "'{file}'", "variable", "main.variable", "v", "duckdb_types"])
+def test_a_string_is_no_name_of_a_file(con, tmp_path):
+    with pytest.raises(UnsupportedFeatureError, match="PARSE_SYNTAX_ERROR"):
+        con.sql(f"SELECT * FROM '{tmp_path / 'secret.parquet'}'")
+
+
+@pytest.mark.parametrize("name", ["`{file}`", "variable", "main.variable", "v", "duckdb_types"])
 def test_files_and_variables_are_not_tables(con, tmp_path, name):
     variable = pa.table({"id": [9]})
     con.connection.execute("CREATE SCHEMA s; CREATE VIEW s.v AS SELECT 1 AS id")

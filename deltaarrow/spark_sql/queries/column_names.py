@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.schema import DataType, PrimitiveType
 from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES
+from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, OF_STRUCT
 from deltaarrow.spark_sql.intervals import interval_text
 from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS
 from deltaarrow.spark_sql.named_types import data_type_of
@@ -131,13 +131,17 @@ class ColumnNames:
             return part
         if tree.key in ("cast", "trycast") and not is_suffix(tree):
             inner = names_of(tree.this)
-            named = _variant_part(tree.this) if inner is None else inner[-1]
+            if inner is None:
+                named = _variant_part(tree.this)
+            else:
+                is_field = self._shown(inner).endswith(f".{inner[-1]}")
+                named = None if is_field else inner[-1]
             if named is not None:
                 return named
         if tree.key == "anonymous" and str(tree.this).lower() in _TYPE_FUNCTIONS:
             inner = names_of(tree.expressions[0]) if len(tree.expressions) == 1 else None
             if inner is not None:
-                return inner[-1]
+                return self._shown(inner)
         if tree.key in ("add", "sub") and isinstance(node, Call) and node.name == "date_add":
             return self._days(tree, node)
         if tree.key in ("add", "sub") and tree.expression.key == "interval" and node.type == DATE:
@@ -284,8 +288,8 @@ class ColumnNames:
         return f"(- {self._text(inner)})"
 
     def _element(self, tree: "exp.Expr") -> str:
-        place = tree.expressions[0]
-        return f"{self._text(tree.this)}[{self._text(place)}]"
+        place = self._text(tree.expressions[0])
+        return f"{self._text(tree.this)}{f'.{place}' if tree.meta.get(OF_STRUCT) else f'[{place}]'}"
 
     def _function(self, tree: "exp.Expr") -> str:
         name, operands = str(tree.this).lower(), list(tree.expressions)

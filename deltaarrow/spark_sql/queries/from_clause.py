@@ -30,6 +30,7 @@ from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
 from deltaarrow.spark_sql.registry import find_function
 from deltaarrow.spark_sql.rows import is_query
+from deltaarrow.spark_sql.tree_reading import written_name
 from deltaarrow.spark_sql.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
 
 if TYPE_CHECKING:
@@ -308,7 +309,7 @@ class FromClause:
         self, left: Source, right: Source, join: "exp.Expr", word: str, *, is_natural: bool
     ) -> tuple[Node | None, tuple[SourceColumn, ...]]:
         """The condition of a join and the columns that it shows."""
-        merged = [each.name for each in join.args.get("using") or []]
+        merged = [written_name(each) for each in join.args.get("using") or []]
         if is_natural:
             theirs = {each.name.lower() for each in _shown(right)}
             merged = [each.name for each in _shown(left) if each.name.lower() in theirs]

@@ -24,7 +24,7 @@ from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, ensure_groupable, grouped
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
-from deltaarrow.spark_sql.tree_reading import names_of
+from deltaarrow.spark_sql.tree_reading import names_of, written_name
 from deltaarrow.spark_sql.types import INTEGRAL, STRING
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def pivoted(context: Context, writer: Writer, source: Source, pivot: "exp.Expr",
         if len(values) != len(columns_for):
             raise refused(f"PIVOT of {len(columns_for)} columns for {len(values)} values")
         if each.key == "pivotalias":
-            shown = each.args["alias"].name
+            shown = written_name(each.args["alias"])
         else:
             texts = [_shown(binding.bind(value)) for value in values]
             shown = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
@@ -109,7 +109,7 @@ def unpivoted(
         if len(trees) != len(names) or None in columns:
             raise refused("UNPIVOT of something other than columns, as many as have names")
         own = "_".join(column[-1] for column in columns if column is not None)
-        texts.append(Constant(each.args["alias"].name if each.key == "pivotalias" else own, STRING))
+        texts.append(Constant(written_name(each.args["alias"]) if each.key == "pivotalias" else own, STRING))
         found.append([binding.bind_output(tree) for tree in trees])
     typed = [same_type(tuple(row[place] for row in found)) for place in range(len(names))]
     values = [Field(name, common) for name, (_, common) in zip(names, typed, strict=True)]
