@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.statistics.collect import (
         FOOTER_BOUND_LIMIT as FOOTER_BOUND_LIMIT,
+        CollectedColumns as CollectedColumns,
         ColumnStatistics as ColumnStatistics,
         FileStatistics as FileStatistics,
         parquet_leaves as parquet_leaves,

@@ -23,12 +23,13 @@ from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import FooterBounds
-from deltaarrow.statistics.render import Bound, nest, render_bound, render_statistics
+from deltaarrow.statistics.render import Bound, bound_renderer, render_bound
+from deltaarrow.statistics.text_forms import StatisticsTexts
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData, Statistics
 
-__all__ = ["FOOTER_BOUND_LIMIT", "ColumnStatistics", "FileStatistics", "parquet_leaves"]
+__all__ = ["FOOTER_BOUND_LIMIT", "CollectedColumns", "ColumnStatistics", "FileStatistics", "parquet_leaves"]
 
 FOOTER_BOUND_LIMIT = 4096
 """The longest bound, in bytes, that the Parquet writer keeps."""
@@ -37,10 +38,8 @@ FOOTER_BOUND_LIMIT = 4096
 _ANY_DECIMAL = Context(prec=76)
 
 
-class FileStatistics:
-    """Statistics of one data file, collected row group by row group.
-
-    Call `observe` with every row group before it is written, then `add_footer`, then `render`.
+class CollectedColumns:
+    """What the statistics of all files of a write have in common; usable by several threads.
 
     Args:
         columns: the columns that have statistics.
@@ -55,10 +54,58 @@ class FileStatistics:
         prefix_length: int = DEFAULT_STRING_PREFIX_LENGTH,
         tight_bounds: bool = False,
     ) -> None:
+        self.columns = columns
+        self._renderers = [
+            (
+                bound_renderer(each.type, prefix_length, upper=False),
+                bound_renderer(each.type, prefix_length, upper=True),
+            )
+            if each.has_bounds
+            else None
+            for each in columns
+        ]
+        self._texts = StatisticsTexts(
+            [each.path for each in columns],
+            [each.has_bounds for each in columns],
+            tight_bounds=True if tight_bounds else None,
+        )
+        self._leaves: tuple[pa.Schema | None, Sequence[int | None]] = (None, ())
+
+    def leaves(self, schema: pa.Schema) -> Sequence[int | None]:
+        """For each column, its leaf in a file of this schema; None for a column without bounds."""
+        known, leaves = self._leaves
+        if known is not schema:
+            # Dotted paths in a footer are ambiguous if names contain dots; the order of leaves is not.
+            indexes = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
+            leaves = [indexes[each.path] if each.has_bounds else None for each in self.columns]
+            self._leaves = (schema, leaves)
+        return leaves
+
+    def render(self, num_records: int, found: Sequence[ColumnStatistics]) -> str:
+        """Return the text of ``add.stats`` for what was found of the columns."""
+        lows: list[str | None] = []
+        highs: list[str | None] = []
+        for each, renderers in zip(found, self._renderers, strict=True):
+            bounds = each.bounds
+            if renderers is None or bounds is None:
+                lows.append(None)
+                highs.append(None)
+            else:
+                lows.append(renderers[0](bounds[0]))
+                highs.append(renderers[1](bounds[1]))
+        return self._texts.render(num_records, lows, highs, [str(each.null_count) for each in found])
+
+
+class FileStatistics:
+    """Statistics of one data file, collected row group by row group.
+
+    Call `observe` with every row group before it is written, then `add_footer`, then `render`.
+    """
+
+    def __init__(self, common: CollectedColumns) -> None:
         self.num_records = 0
-        self._columns = [ColumnStatistics(each) for each in columns]
-        self._prefix_length = prefix_length
-        self._tight_bounds = tight_bounds
+        self._common = common
+        self._columns = [ColumnStatistics(each) for each in common.columns]
 
     def observe(self, row_group: pa.Table) -> None:
         """Add the rows of the next row group."""
@@ -68,33 +115,26 @@ class FileStatistics:
 
     def add_footer(self, footer: FileMetaData, schema: pa.Schema) -> None:
         """Take the remaining bounds from the footer of a file with the columns of `schema`."""
-        # Dotted paths in a footer are ambiguous if names contain dots; the order of leaves is not.
-        leaves = {path: index for index, (path, _) in enumerate(parquet_leaves(schema))}
         row_groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
-        for each in self._columns:
-            if each.column.has_bounds:
-                leaf = leaves[each.column.path]
+        for each, leaf in zip(self._columns, self._common.leaves(schema), strict=True):
+            if leaf is not None:
                 each.add_footer([row_group.column(leaf).statistics for row_group in row_groups])
 
     def render(self) -> str:
         """Return the text of ``add.stats``."""
-        bounded = [each for each in self._columns if each.column.has_bounds]
-        return render_statistics(
-            self.num_records,
-            nest((each.column.path, each.render(self._prefix_length, upper=False)) for each in bounded),
-            nest((each.column.path, each.render(self._prefix_length, upper=True)) for each in bounded),
-            nest((each.column.path, str(each.null_count)) for each in self._columns),
-            tight_bounds=True if self._tight_bounds else None,
-        )
+        return self._common.render(self.num_records, self._columns)
 
 
 class ColumnStatistics:
     """Statistics of one column of a data file."""
 
+    __slots__ = ("_bounds", "_exact", "_has_bounds", "_known", "_name", "column", "null_count")
+
     def __init__(self, column: StatisticsColumn) -> None:
         self.column = column
         self.null_count = 0
         self._name = column.type.type if isinstance(column.type, PrimitiveType) else ""
+        self._has_bounds = column.has_bounds
         self._bounds: tuple[Bound, Bound] | None = None
         # Per row group: whether its bounds are known without the footer.
         self._known: list[bool] = []
@@ -109,11 +149,12 @@ class ColumnStatistics:
         values = row_group.column(self.column.path[0])
         if len(self.column.path) > 1:
             values = pc.struct_field(values, list(self.column.path[1:]))
-        self.null_count += values.null_count
-        if not self.column.has_bounds:
+        null_count = values.null_count
+        self.null_count += null_count
+        if not self._has_bounds:
             return
-        known = values.null_count == len(values)
-        if not known and self.column.type in FLOATING:
+        known = null_count == len(values)
+        if not known and self._name in ("float", "double"):
             self._add(*_float_bounds(values))
             known = True
         elif not known and self._name == "string" and _longest(values) > FOOTER_BOUND_LIMIT:
@@ -162,15 +203,26 @@ class ColumnStatistics:
             high = _greatest(self._bounds[1], high)
         self._bounds = low, high
 
+    @property
+    def bounds(self) -> tuple[Bound, Bound] | None:
+        """The least and the greatest value; None if they are unknown, or there are only NULLs."""
+        return self._bounds if self._exact else None
+
     def render(self, prefix_length: int, *, upper: bool) -> str | None:
         """Return a bound as JSON text, or None if there is none."""
-        if self._bounds is None or not self._exact:
+        if self.bounds is None:
             return None
-        return render_bound(self._bounds[upper], self.column.type, prefix_length, upper=upper)
+        return render_bound(self.bounds[upper], self.column.type, prefix_length, upper=upper)
 
 
 def _longest(values: pa.ChunkedArray) -> int:
-    """The bytes of the longest text; at least as many for dictionary arrays, which may hold unused ones."""
+    """The bytes of the longest text; more where that is known to be short enough without a kernel.
+
+    Of dictionary arrays, which may hold unused texts, it is the longest of all.
+    """
+    size: int = values.nbytes
+    if size <= FOOTER_BOUND_LIMIT:
+        return size
     if pa.types.is_dictionary(values.type):
         values = pa.chunked_array([chunk.dictionary for chunk in values.chunks], pa.string())
     longest: int = pc.max(pc.binary_length(values)).as_py()

@@ -14,11 +14,10 @@ from deltaarrow.columnar.parquet_footers import Leaf, RowGroup
 from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import LeafBounds
-from deltaarrow.statistics.render import Bound, bound_renderer, nest, render_statistics
+from deltaarrow.statistics.render import Bound, bound_renderer
+from deltaarrow.statistics.text_forms import StatisticsTexts
 
 __all__ = ["FooterStatistics"]
-
-_PLACE = "\0"
 
 _Render = Callable[[Bound], str | None]
 
@@ -71,8 +70,6 @@ class FooterStatistics:
         numbers = {leaf.path: number for number, leaf in enumerate(leaves) if not leaf.repetition_level}
         begins = {leaf.path[:length] for leaf in leaves for length in range(1, len(leaf.path) + 1)}
         self._columns: list[_Column] = []
-        # By which values are known: the text around them, because its keys take longest to render.
-        self._forms: dict[tuple[bool, ...], str] = {}
         for each, renders in zip(columns, renderers, strict=True):
             path = names.get(each.path, each.path)
             number = numbers.get(path)
@@ -81,6 +78,8 @@ class FooterStatistics:
                 self._columns.append(_Column(each, number, bounds, **renders))
             elif path not in begins:
                 self._columns.append(_Column(each, None, None, **renders))
+        paths = [each.column.path for each in self._columns]
+        self._texts = StatisticsTexts(paths, [each.may_have_bounds for each in self._columns])
 
     def render(self, groups: Sequence[RowGroup]) -> str:
         """Return the text of ``add.stats`` of a file with these row groups."""
@@ -97,27 +96,7 @@ class FooterStatistics:
             lows.append(None if low is None else each.render_low(low))
             highs.append(None if high is None else each.render_high(high))
             nulls.append(None if count is None else str(count))
-        texts = [str(num_rows), *lows, *highs, *nulls]
-        known = tuple(text is not None for text in texts)
-        form = self._forms.get(known)
-        if form is None:
-            form = self._forms[known] = self._form(known)
-        return form % tuple(text for text in texts if text is not None)
-
-    def _form(self, known: Sequence[bool]) -> str:
-        """Return the text in which each known value is to be filled in, by Python's ``%``."""
-        count = len(self._columns)
-        places = [_PLACE if each else None for each in known[1:]]
-        lows, highs, nulls = (
-            nest(
-                (each.column.path, place)
-                for each, place in zip(self._columns, places[first : first + count], strict=True)
-                if first == 2 * count or each.may_have_bounds
-            )
-            for first in (0, count, 2 * count)
-        )
-        text = render_statistics(0, lows, highs, nulls).replace("%", "%%").replace(_PLACE, "%s")
-        return text.replace('"numRecords":0', '"numRecords":%s', 1)
+        return self._texts.render(num_rows, lows, highs, nulls)
 
 
 def _no_text(_: Bound) -> None:

@@ -53,6 +53,7 @@ _LAST_CHARACTER = "\U0010ffff"
 _DAYS_IN_ERA = 146_097
 _MICROSECONDS_IN_DAY = 86_400_000_000
 _ANY_DECIMAL = Context(prec=38)
+_JSON = json.JSONEncoder(ensure_ascii=False)
 # Spark's JSON library Jackson writes \u escapes with capital digits.
 _LOWER_ESCAPE = re.compile(r"(\\\\)|\\u([0-9a-f]{4})")
 
@@ -191,7 +192,9 @@ def render_tree(tree: JsonTree) -> str:
 
 
 def _render_string(text: str) -> str:
-    rendered = json.dumps(text, ensure_ascii=False)
+    rendered = _JSON.encode(text)
+    if "\\u" not in rendered:
+        return rendered
     return _LOWER_ESCAPE.sub(lambda match: match[1] or f"\\u{match[2].upper()}", rendered)
 
 
@@ -216,7 +219,7 @@ def _render_timestamp(microseconds: int) -> str:
 
 
 def _units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
 
 
 def _characters(text: str, units: int) -> int:

@@ -7,6 +7,7 @@ steps leaves at most a hidden ``.<random>.tmp``, which is no file of the log.
 
 import contextlib
 import errno
+import io
 import os
 import re
 import stat
@@ -318,7 +319,7 @@ class _LocalOutput(Output):
             else:
                 self.changed_folders.update(parents)
             descriptor = os.open(self._temporary, flags, 0o666)
-        return os.fdopen(descriptor, "wb")
+        return os.fdopen(descriptor, "wb", io.DEFAULT_BUFFER_SIZE)
 
     def write(self, data: Any) -> int:
         """Append bytes or any buffer; return their number."""
@@ -406,7 +407,7 @@ def _remove_checksum(path: str) -> None:
 
 
 _LARGE = 8 << 20
-_MOST_FLUSHES = 32
+_MOST_FLUSHES = 16
 """At once; a journal writes those that wait together."""
 
 
@@ -417,8 +418,20 @@ def _side_by_side(call: Callable[[_Item], None], items: Sequence[_Item]) -> None
         return
     from concurrent.futures import ThreadPoolExecutor  # Commits of few files do without.
 
-    with ThreadPoolExecutor(min(_MOST_FLUSHES, len(items)), thread_name_prefix="deltaarrow-sync") as pool:
-        deque(pool.map(call, items), maxlen=0)
+    waiting = deque(items)
+
+    def call_each() -> None:
+        while waiting:
+            try:
+                item = waiting.popleft()
+            except IndexError:  # Another thread has taken the last one.
+                return
+            call(item)
+
+    threads = min(_MOST_FLUSHES, len(items))
+    with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-sync") as pool:
+        for done in [pool.submit(call_each) for _ in range(threads)]:
+            done.result()
 
 
 def _make_folder(folder: str) -> list[str]:

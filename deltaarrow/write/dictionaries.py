@@ -10,7 +10,10 @@ import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
 
-__all__ = ["columns_without_dictionary"]
+__all__ = ["FEW_ROWS", "columns_without_dictionary"]
+
+FEW_ROWS = 32
+"""In a file of at most as many rows, a dictionary takes more time and bytes than it saves."""
 
 _SAMPLE_ROWS = 16_384
 _FEW_ROWS = 4096

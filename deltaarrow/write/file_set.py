@@ -6,7 +6,7 @@ makes few files. The thread that fills a file also closes it.
 """
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
@@ -15,8 +15,8 @@ from deltaarrow.write.selection import RowGroup
 
 __all__ = ["FileSet"]
 
-_MOST_UNSYNCED = 64
-"""Closed files that may wait to be flushed together.
+_MOST_UNSYNCED = 48
+"""Closed files that may wait to be flushed together, and as many that are being flushed.
 
 Each has an open descriptor, as open files have. Some systems allow a process 256.
 """
@@ -77,6 +77,9 @@ class FileSet(Generic[_Key]):
         self._begun: list[NewFile] = []
         self._written: dict[int, WrittenFile] = {}
         self._unsynced: list[NewFile] = []
+        # While some files are flushed, others are encoded.
+        self._flusher = ThreadPoolExecutor(1, thread_name_prefix="deltaarrow-flush")
+        self._flushed: Future[None] | None = None
         # Ordered by last use.
         self._open: dict[_Open[_Key], None] = {}
         self._of_key: dict[_Key, list[_Open[_Key]]] = {}
@@ -91,8 +94,11 @@ class FileSet(Generic[_Key]):
         """Stop using threads: starting one takes longer than writing a small file."""
         self._pool = _Immediately()
 
-    def write(self, key: _Key, row_group: RowGroup) -> None:
-        """Queue a row group of a partition; block while all threads are busy."""
+    def write(self, key: _Key, row_group: RowGroup, *, is_last: bool = False) -> None:
+        """Queue a row group of a partition; block while all threads are busy.
+
+        A file that gets the last row group of its partition is closed at once, so few files are open.
+        """
         waits = row_group.nbytes < self._worth_a_file
         while len(self._running) >= self._threads or (waits and self._is_busy(key)):
             self._reap()
@@ -103,7 +109,7 @@ class FileSet(Generic[_Key]):
         else:
             del self._open[opened]
             self._open[opened] = None
-        self._submit(opened, self._write, opened.file, row_group)
+        self._submit(opened, self._write, opened.file, row_group, is_last)
 
     def finish(self) -> list[WrittenFile]:
         """Close all files and return the written files, in the order in which they were begun."""
@@ -111,12 +117,15 @@ class FileSet(Generic[_Key]):
             for each in [each for each in self._open if not each.busy]:
                 self._submit(each, each.file.close)
             self._reap()
-        self._sync()
+        self._wait_for_flush()
+        sync_files(self._unsynced)
+        self._flusher.shutdown()
         return [self._written[number] for number in sorted(self._written)]
 
     def discard(self) -> None:
         """Wait for running tasks, then delete every file, finished or not."""
         wait(self._running)
+        self._flusher.shutdown()
         for each in self._begun:
             each.discard()
 
@@ -159,11 +168,15 @@ class FileSet(Generic[_Key]):
                 self._of_key[opened.key].remove(opened)
 
         if len(self._unsynced) >= _MOST_UNSYNCED:
-            self._sync()
+            self._wait_for_flush()
+            self._flushed = self._flusher.submit(sync_files, self._unsynced)
+            self._unsynced = []
 
-    def _sync(self) -> None:
-        sync_files(self._unsynced)
-        self._unsynced = []
+    def _wait_for_flush(self) -> None:
+        flushed, self._flushed = self._flushed, None
+        if flushed is not None:
+            flushed.result()
 
-    def _write(self, file: NewFile, row_group: RowGroup) -> WrittenFile | None:
-        return file.close() if file.write(row_group.read()) >= self._target_file_size else None
+    def _write(self, file: NewFile, row_group: RowGroup, is_last: bool) -> WrittenFile | None:
+        size = file.write(row_group.read(), is_last=is_last)
+        return file.close() if is_last or size >= self._target_file_size else None

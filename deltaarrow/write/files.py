@@ -159,7 +159,7 @@ class FileWriter:
         if not self._files.are_begun and self._groups.bytes < _WORTH_A_THREAD:
             self._files.write_at_once()
         for key, row_group in self._groups.drain():
-            self._files.write(key, row_group)
+            self._files.write(key, row_group, is_last=True)
         written = self._files.finish()
         self._is_finished = True
         return written

@@ -25,7 +25,13 @@ from deltaarrow.schema import (
     to_arrow_schema,
     to_arrow_type,
 )
-from deltaarrow.statistics import FileStatistics, parquet_leaves, statistics_columns, string_prefix_length
+from deltaarrow.statistics import (
+    CollectedColumns,
+    FileStatistics,
+    parquet_leaves,
+    statistics_columns,
+    string_prefix_length,
+)
 from deltaarrow.write.new_file import FileFormat, NewFile
 from deltaarrow.write.physical import data_columns, file_schema, relabel, without_voids
 from deltaarrow.write.plan import WritePlan
@@ -98,15 +104,11 @@ class FileLayout:
         partition_fields = [plan.schema.field(name) for name in plan.partition_columns]
         self._partition_names = [physical_name(each, plan.mapping_mode) for each in partition_fields]
         self._partition_types = [_primitive_type(each) for each in partition_fields]
+        self._folder_types = dict(zip(self._partition_names, self._partition_types, strict=True))
         self._required_partitions = [
             (place, each.name) for place, each in enumerate(partition_fields) if not each.nullable
         ]
-        self._statistics_columns = statistics_columns(
-            plan.schema, plan.partition_columns, plan.configuration, plan.mapping_mode
-        )
-        self._string_prefix = plan.properties.statistics_truncate_length or string_prefix_length(
-            plan.configuration
-        )
+        self._statistics = _collected_columns(plan) if kind.has_statistics else None
         self._random_prefix = _random_prefix_length(plan)
         self._suffix = file_suffix(plan.properties, plan.configuration)
         leaves = [
@@ -132,6 +134,7 @@ class FileLayout:
             clock,
             dictionaries,
             threads_of_file,
+            len(leaves),
         )
 
         self.target_file_size = plan.target_file_size
@@ -185,29 +188,29 @@ class FileLayout:
         if self._random_prefix:
             folder = f"{random_prefix(self._random_prefix)}/"
         elif names:
-            typed = dict(zip(names, key.values, strict=True))
-            folder = f"{partition_folder(typed, dict(zip(names, self._partition_types, strict=True)))}/"
+            folder = f"{partition_folder(dict(zip(names, key.values, strict=True)), self._folder_types)}/"
         else:
             folder = ""
         kind = self._kind
         separator = "." if names or kind.is_dotted else "-"
         base = f"{kind.prefix}-{number:05d}-{uuid.uuid4()}{separator}c000{self._suffix}"
         values = dict(zip(names, key.texts, strict=True))
-        return NewFile(self._format, f"{kind.folder}{folder}{base}", values, self._statistics())
-
-    def _statistics(self) -> FileStatistics | None:
-        if not self._kind.has_statistics:
-            return None
-        return FileStatistics(
-            self._statistics_columns,
-            prefix_length=self._string_prefix,
-            tight_bounds=self._plan.tight_bounds,
-        )
+        statistics = None if self._statistics is None else FileStatistics(self._statistics)
+        return NewFile(self._format, f"{kind.folder}{folder}{base}", values, statistics)
 
 
 def _encoded(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
     """The schema with dictionary arrays for some texts."""
     return pa.schema([each.with_type(ENCODED_TEXT) if each.name in names else each for each in schema])
+
+
+def _collected_columns(plan: WritePlan) -> CollectedColumns:
+    configuration = plan.configuration
+    return CollectedColumns(
+        statistics_columns(plan.schema, plan.partition_columns, configuration, plan.mapping_mode),
+        prefix_length=plan.properties.statistics_truncate_length or string_prefix_length(configuration),
+        tight_bounds=plan.tight_bounds,
+    )
 
 
 def _primitive_type(field: Field) -> PrimitiveType:

@@ -12,8 +12,17 @@ import pyarrow as pa
 
 from deltaarrow.features import properties
 
-__all__ = ["BloomFilterProperties", "ColumnProperties", "ParquetLeaf", "WriterProperties", "file_suffix"]
+__all__ = [
+    "COLUMN_LISTS",
+    "BloomFilterProperties",
+    "ColumnProperties",
+    "ParquetLeaf",
+    "WriterProperties",
+    "file_suffix",
+]
 
+COLUMN_LISTS = ("use_dictionary", "write_statistics")
+"""The arguments of `pyarrow.parquet.ParquetWriter` that `parquet_options` gives as lists of leaf columns."""
 
 _DEFAULT_CODEC = "snappy"
 # User's name -> (pyarrow's name, file name ending as parquet-mr writes it).

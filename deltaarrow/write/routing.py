@@ -4,6 +4,7 @@ Values are compared by their spelling in the log (PROTOCOL.md, *Partition Value 
 NULL and the empty string are one partition, as in Spark. Rows keep their order within a partition.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,9 @@ from deltaarrow.schema import PrimitiveType
 from deltaarrow.write.selection import Selection
 
 __all__ = ["PartitionKey", "split_by_partition"]
+
+_SMALL_ROWS = 256
+"""Rows of a partition, on average, below which the batch is copied as a whole."""
 
 _Codes = npt.NDArray[np.int64]
 
@@ -60,10 +64,14 @@ def split_by_partition(
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]]).tolist()
-    ends = [*starts[1:], len(codes)]
-    for start, end in zip(starts, ends, strict=True):
+    are_small = len(starts) > 1 and len(codes) < _SMALL_ROWS * len(starts)
+    if are_small:
+        rows = Selection(rows, order).read()
+    size = rows.nbytes
+    for start, end in itertools.pairwise([*starts, len(codes)]):
         pairs = [distinct[of_column[order[start]]] for of_column, distinct in encoded]
-        part = Selection(rows, None if len(starts) == 1 else order[start:end])
+        places = range(start, end) if are_small else order[start:end]
+        part = Selection(rows, None if len(starts) == 1 else places, size)
         yield PartitionKey(*zip(*pairs, strict=True)), part
 
 

@@ -17,12 +17,12 @@ from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.statistics import parquet_leaves
 from deltaarrow.variant import convert_variants, holds_variant
+from deltaarrow.write.properties import COLUMN_LISTS
 
 __all__ = ["StoredForm", "VariantColumns"]
 
 _VARIANT = PrimitiveType("variant")
 _STORED = [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
-_LISTS = ("use_dictionary", "write_statistics")
 
 _Path = tuple[int, ...]
 
@@ -51,7 +51,7 @@ class StoredForm:
         """
         leaves = list(parquet_leaves(self.schema))
         extended = dict(options)
-        for key in _LISTS:
+        for key in COLUMN_LISTS:
             named = set(options.get(key, ()))
             for path, leaf_type in leaves:
                 variant = self._variant_of(path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.schema import Schema
-from deltaarrow.statistics import FOOTER_BOUND_LIMIT, FileStatistics, statistics_columns
+from deltaarrow.statistics import FOOTER_BOUND_LIMIT, CollectedColumns, FileStatistics, statistics_columns
 from tests.support.examples import examples
 
 
@@ -19,7 +19,7 @@ def collect(table, row_group_rows=None, *, tight_bounds=False, **writer_options)
     columns = statistics_columns(
         Schema.from_arrow(table.schema), [], {"delta.dataSkippingNumIndexedCols": "-1"}
     )
-    statistics = FileStatistics(columns, tight_bounds=tight_bounds)
+    statistics = FileStatistics(CollectedColumns(columns, tight_bounds=tight_bounds))
     footers = []
     options = {"store_decimal_as_integer": True, "store_schema": False, **writer_options}
     with pq.ParquetWriter(io.BytesIO(), table.schema, metadata_collector=footers, **options) as writer:

@@ -43,9 +43,17 @@ def test_files_have_dictionaries_where_values_recur(tmp_path):
     assert with_dictionary(tmp_path) == {"few", "nothing", "inner.id"}
 
 
+@pytest.mark.parametrize("rows", [1, 32, 33])
+def test_files_of_very_few_rows_have_none(tmp_path, rows):
+    write_deltalake(tmp_path, DATA.select(["id", "few", "text"]).slice(0, rows))
+    assert bool(with_dictionary(tmp_path)) == (rows > 32)
+
+
+@pytest.mark.parametrize("rows", [4, ROWS])
 @pytest.mark.parametrize("enabled", [True, False])
-def test_what_the_user_says_stands(tmp_path, enabled):
+def test_what_the_user_says_stands(tmp_path, enabled, rows):
     column = ColumnProperties(dictionary_enabled=enabled)
     properties = WriterProperties(column_properties={"id": column, "few": column})
-    write_deltalake(tmp_path, DATA.select(["id", "few", "text"]), writer_properties=properties)
+    few = DATA.select(["id", "few", "text"]).slice(0, rows)
+    write_deltalake(tmp_path, few, writer_properties=properties)
     assert with_dictionary(tmp_path) == ({"id", "few"} if enabled else set())

@@ -2,21 +2,31 @@
 
 import datetime as dt
 import decimal
+import errno
+import gc
 import itertools
 import json
 import os
 import pickle
 import re
+import stat
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    ConstraintViolationError,
+    SchemaMismatchError,
+    StorageError,
+    StorageSystemError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.runtime.clock import system_clock
 from deltaarrow.schema import ArrayType, Field, MapType, Schema, StructType
 from deltaarrow.storage import decode_path, open_store
+from deltaarrow.storage.local import _LocalOutput
 from deltaarrow.write import WritePlan, write_files
 from deltaarrow.write.files import FileWriter, added_files
 from deltaarrow.write.layout import DATA_FILES, FileLayout
@@ -327,3 +337,65 @@ def test_a_plan_pickles(tmp_path):
     assert again == plan
     (add,) = write_files(again, table.to_reader())
     assert files_in(tmp_path) == [str(tmp_path / add.path)]
+
+
+def test_a_small_file_reaches_the_store_in_one_write_and_is_closed_at_once(tmp_path, monkeypatch):
+    writes, opened, most = [], set(), []
+    write, publish = _LocalOutput.write, _LocalOutput._publish
+
+    def count(output, data):
+        writes.append(len(data))
+        opened.add(output)
+        most.append(len(opened))
+        return write(output, data)
+
+    def close(output):
+        opened.discard(output)
+        publish(output)
+
+    monkeypatch.setattr(_LocalOutput, "write", count)
+    monkeypatch.setattr(_LocalOutput, "_publish", close)
+    table = pa.table({"p": [0, 1, 2] * 20, **{f"c{number}": range(60) for number in range(20)}})
+    adds = write_files(
+        plan_for(tmp_path, table.schema, partition_columns=("p",)), table.to_reader(), threads=1
+    )
+    assert writes == [each.size for each in adds]
+    assert max(most) == 1
+    assert pads.dataset(tmp_path, partitioning="hive").count_rows() == 60
+
+
+def test_a_disk_that_fills_up_leaves_nothing_and_nothing_on_the_terminal(tmp_path, monkeypatch, capfd):
+    def fail(output, data):
+        raise StorageSystemError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(_LocalOutput, "write", fail)
+    table = pa.table({"p": [1, 2, 3], "a": [1, 2, 3]})
+    with pytest.raises(StorageError, match="no space left"):
+        write_files(plan_for(tmp_path, table.schema, partition_columns=("p",)), table.to_reader())
+    gc.collect()
+    assert files_in(tmp_path) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_many_partitions_are_flushed_while_others_are_written(tmp_path, monkeypatch):
+    """Each file and each folder is flushed before the write ends, and a failure to flush ends the write."""
+    count = 150
+    table = pa.table({"p": range(count), "a": range(count)})
+    plan = plan_for(tmp_path / "t", table.schema, partition_columns=("p",))
+    flushed, real = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_mode))
+    assert len(write_files(plan, table.to_reader())) == count
+    assert sum(map(stat.S_ISREG, flushed)) == count
+    assert sum(map(stat.S_ISDIR, flushed)) >= count + 2
+
+    def fail(descriptor):
+        if len(flushed) == 20:
+            raise OSError(errno.EIO, "broken")
+        flushed.append(0)
+        real(descriptor)
+
+    flushed.clear()
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(StorageError, match="broken"):
+        write_files(plan_for(tmp_path / "u", table.schema, partition_columns=("p",)), table.to_reader())
+    assert files_in(tmp_path / "u") == []
