@@ -386,9 +386,10 @@ class Words:
         Several words with blanks between them stand for all of them, one after the other.
         """
         start, depth = self.start, 0
+        ends = {(each,) for each in words} | {tuple(each.split()) for each in words}
         while not self.is_done:
             if not self._is_member:
-                if depth == 0 and any(self.is_at(*each.split()) for each in words):
+                if depth == 0 and any(self.is_at(*each) for each in ends):
                     break
                 if depth == 0 and self.is_at(")"):
                     raise self.refused("a bracket is closed that is not open")

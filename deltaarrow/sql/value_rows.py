@@ -1,4 +1,4 @@
-"""Rows of VALUES in an INSERT: the word DEFAULT, and the types of their values."""
+"""Rows of an INSERT: the word DEFAULT in VALUES or in a select list, and the types of values."""
 
 import datetime
 import math
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["default_literal", "without_defaults"]
 
+_EXCLUDING = ("GROUP BY", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS")
+_BEHIND_LIST = ("FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "LATERAL", "WINDOW", *_EXCLUDING)
+"""Words that end a select list."""
+
 
 def without_defaults(
     statement: "Insert", columns: "Sequence[Field]", dialect: "Dialect"
@@ -28,7 +32,7 @@ def without_defaults(
     """Return the query of an INSERT without the word DEFAULT, and the columns that it has values for.
 
     A column that is left out of a write gets its default, so it is left out where DEFAULT stands for the same
-    columns in each row. Else DEFAULT becomes the value that the column has by default.
+    columns in each row of VALUES. Else DEFAULT becomes the value that the column has by default.
 
     Raises `UnsupportedFeatureError` for rows that differ in it if the value has no literal.
     """
@@ -36,8 +40,11 @@ def without_defaults(
     if query is None:
         query = f"VALUES ({', '.join('DEFAULT' for _ in columns)})"
     words = Words(query, dialect)
-    if not words.take("VALUES") or (dialect == "spark" and "DEFAULT" not in query.upper()):
+    if dialect == "spark" and "DEFAULT" not in query.upper():
         return query, list(columns)
+    if not words.take("VALUES"):
+        is_plain = dialect == "spark" and not (statement.by_name or statement.replaced)
+        return _selecting_literals(words, columns) if is_plain else query, list(columns)
     rows = []
     while words.is_at("(") or dialect == "spark":
         rows.append(words.listed("a row") if words.is_at("(") else [words.expression(",")])
@@ -50,7 +57,10 @@ def without_defaults(
         return query, list(columns)
     left_out = next(iter(defaults)) if len(defaults) == 1 else frozenset()
     if len(defaults) > 1:
-        meant = {place: _default_of_rows(columns[place], dialect) for place in set().union(*defaults)}
+        meant = {
+            place: _default_of_rows(columns[place], dialect, "give rows with it an INSERT of their own")
+            for place in set().union(*defaults)
+        }
         rows = [
             [meant[place] if text.upper() == "DEFAULT" else text for place, text in enumerate(row)]
             for row in rows
@@ -64,6 +74,29 @@ def without_defaults(
         f"({', '.join(written(row[place], columns[place]) for place in kept)})" for row in rows
     )
     return f"VALUES {listed}", [columns[place] for place in kept]
+
+
+def _selecting_literals(words: Words, columns: "Sequence[Field]") -> str:
+    """A query whose select list has the literals of defaults in place of DEFAULT.
+
+    As in Spark, DEFAULT is only in the list of one SELECT without groups, and is the whole value of a column.
+    """
+    if not words.take("SELECT") or words.is_at("DISTINCT"):
+        return words.text
+    items = [words.until(",", *_BEHIND_LIST)]
+    while words.take(","):
+        items.append(words.until(",", *_BEHIND_LIST))
+    rest = words.text[words.start :]
+    has_star = any(each == "*" or each.endswith(".*") for each in items)
+    if has_star or len(items) != len(columns) or (words.until(*_EXCLUDING) and not words.is_done):
+        return words.text
+    listed = [
+        _default_of_rows(column, "spark", "leave the column out of the INSERT")
+        if text.upper() == "DEFAULT"
+        else text
+        for text, column in zip(items, columns, strict=True)
+    ]
+    return f"SELECT {', '.join(listed)} {rest}"
 
 
 def default_literal(column: "Field", dialect: "Dialect") -> str | None:
@@ -104,13 +137,11 @@ def _one_default(columns: "Sequence[Field]", dialect: "Dialect") -> tuple[list[i
     )
 
 
-def _default_of_rows(column: "Field", dialect: "Dialect") -> str:
+def _default_of_rows(column: "Field", dialect: "Dialect", instead: str) -> str:
     literal = default_literal(column, dialect)
     if literal is None:
         raise UnsupportedFeatureError(
-            f"DEFAULT of {column.name} has to stand in each row of VALUES: give the other rows an INSERT of"
-            " their own",
-            feature="DEFAULT in VALUES",
+            f"DEFAULT of {column.name} has no literal: {instead}", feature="DEFAULT in an INSERT"
         )
     return literal
 

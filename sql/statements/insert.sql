@@ -99,3 +99,38 @@ SELECT n, state, m, twice FROM filled;
 --| 1, 'new', NULL, 2
 --| 3, 'new', 4, 6
 --| NULL, 'new', 5, NULL
+
+-- DEFAULT in the select list of an INSERT is the default of its column.
+
+CREATE TABLE selected (n INT DEFAULT 7, state STRING DEFAULT 'new') USING delta TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported');
+
+INSERT INTO selected SELECT DEFAULT, 'q';
+
+INSERT INTO selected SELECT 1, DEFAULT;
+
+INSERT INTO selected (state) SELECT DEFAULT;
+
+INSERT INTO selected SELECT DEFAULT, DEFAULT FROM range(2);
+
+INSERT INTO selected SELECT id, DEFAULT FROM range(5, 9) WHERE id > 5 ORDER BY 2, 1 LIMIT 1;
+
+INSERT INTO selected SELECT 1, DEFAULT UNION ALL SELECT 2, DEFAULT;
+--! UNRESOLVED_COLUMN.WITHOUT_SUGGESTION
+
+INSERT INTO selected SELECT DISTINCT DEFAULT, 'q';
+--! UNRESOLVED_COLUMN.WITHOUT_SUGGESTION
+
+INSERT INTO selected SELECT DEFAULT, max(id) FROM range(2) GROUP BY id % 2;
+--! UNRESOLVED_COLUMN.WITH_SUGGESTION
+
+INSERT INTO selected SELECT * FROM (SELECT 1, DEFAULT);
+--! UNRESOLVED_COLUMN.WITHOUT_SUGGESTION
+
+SELECT n, state FROM selected;
+--| n int, state string
+--| 1, 'new'
+--| 6, 'new'
+--| 7, 'new'
+--| 7, 'new'
+--| 7, 'new'
+--| 7, 'q'

@@ -402,5 +402,7 @@ def test_default_in_some_rows_without_a_literal_is_refused(con, column):
         f"CREATE TABLE lake.t (id INT, {column})"
         " TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
     )
-    with pytest.raises(deltaarrow.UnsupportedFeatureError, match="in each row of VALUES"):
+    with pytest.raises(deltaarrow.UnsupportedFeatureError, match="give rows with it an INSERT of their own"):
         con.sql("INSERT INTO lake.t VALUES (1, DEFAULT), (2, 3)")
+    with pytest.raises(deltaarrow.UnsupportedFeatureError, match="leave the column out of the INSERT"):
+        con.sql("INSERT INTO lake.t SELECT 1, DEFAULT", dialect="spark")
