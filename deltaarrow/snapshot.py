@@ -42,7 +42,7 @@ from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, to_physical_schema
+from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, holds_char, to_physical_schema
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -350,8 +350,15 @@ class Snapshot:
             files, derived, self.schema, self.mapping_mode, self.partition_columns
         )
 
+    @cached_property
+    def _padded(self) -> frozenset[str]:
+        """The columns with strings of CHAR(n)."""
+        return frozenset(field.name for field in self.schema.fields if holds_char(field))
+
     def _derived(self, predicate: "Predicate") -> "Predicate":
-        """The predicate, with the conditions on generated columns that follow from it."""
+        """The predicate on what files hold, with the conditions on generated columns that follow from it."""
+        if self._padded:
+            predicate = statistics.stored_predicate(predicate, self._padded)
         if not is_supported(self.protocol, "generatedColumns"):
             return predicate
         derived = spark_sql.derived_predicate(predicate, self.schema, self.partition_columns)

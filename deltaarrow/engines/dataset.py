@@ -39,6 +39,7 @@ from deltaarrow.scan import (
     row_tracking_of,
     with_row_tracking,
 )
+from deltaarrow.scan.char_padding import padded_value
 from deltaarrow.scan.data_files import DataFiles
 from deltaarrow.scan.plan import ensure_columns
 from deltaarrow.snapshot import Snapshot
@@ -78,6 +79,7 @@ class _Guarantees:
             layout.table_schema,
             layout.mapping_mode,
             layout.partition_columns,
+            [name for name in layout.table_schema.names if name not in layout.padded_columns],
         )
 
 
@@ -127,9 +129,11 @@ class DeltaFragment:
     def partition_expression(self) -> pc.Expression:
         """The partition values of the file."""
         layout = self._plan.layout
-        return partition_expression(
-            self._task.partition_values, layout.schema, layout.partition_columns, layout.mapping_mode
-        )
+        values = dict(self._task.partition_values)
+        for name in layout.padded_columns.intersection(layout.partition_columns):
+            key = layout.physical_name(layout.schema.field(name))
+            values[key] = padded_value(values.get(key), layout.paddings(name))
+        return partition_expression(values, layout.schema, layout.partition_columns, layout.mapping_mode)
 
     @property
     def guarantee(self) -> pc.Expression:

@@ -93,6 +93,8 @@ class FileBinder:
         if len({task.path for task in tasks}) < len(tasks):
             return [], list(tasks)  # a path occurs twice, perhaps with two deletion vectors
         wanted = {*columns}
+        if not wanted.isdisjoint(self._layout.padded_columns - {*self._layout.partition_columns}):
+            return [], list(tasks)  # strings of CHAR(n) are padded in Arrow arrays
         fields = [f for f in self._layout.data_fields if f.name in wanted and f.type != _VOID]
         native: list[BoundFile] = []
         unknown: list[FileTask] = []

@@ -123,7 +123,7 @@ def plan_analysis(
     keeps_others = len(chosen) < len(physical)
     selection = Selection(conditions, predicate)
     planned = plan_files(snapshot, selection)
-    planned = replace(planned, layout=table_layout(snapshot))
+    planned = replace(planned, layout=table_layout(snapshot).as_stored)
     needs = [
         full
         or not are_tight(

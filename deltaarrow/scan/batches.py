@@ -21,6 +21,7 @@ from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, scalar_of, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.scan.char_padding import padded
 from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
@@ -248,7 +249,9 @@ class BatchReader:
             raise CorruptDataFileError(f"one of the data files {names} cannot be read: {error}") from error
 
     def _pushed(self, binding: Binding) -> Pushed:
-        expression, decided = pushed_filter(self._partition_filter.rest, self._data_fields, binding)
+        expression, decided = pushed_filter(
+            self._partition_filter.rest, self._data_fields, binding, self.layout.padded_columns
+        )
         return Pushed(expression, decided | self._partition_filter.decided)
 
     def _scan_clean(self, binding: Binding, files: Sequence[DataFile]) -> Iterator[Scanned]:
@@ -362,10 +365,17 @@ class BatchReader:
             assert positions is not None
             arrays += [integers(np.full(rows, self._places[task.path])), integers(positions)]
         if all(field.type == array.type for field, array in zip(self.schema, arrays, strict=True)):
-            return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+            return self._padded(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
         types = pa.schema([pa.field(f.name, a.type) for f, a in zip(self.schema, arrays, strict=True)])
         joined = pa.RecordBatch.from_arrays(arrays, schema=types)
-        return pa.record_batch(_Relabelled(joined, self.schema))
+        return self._padded(pa.record_batch(_Relabelled(joined, self.schema)))
+
+    def _padded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        for name in self.layout.padded_columns.intersection(batch.schema.names):
+            place = batch.schema.get_field_index(name)
+            column = padded(batch.column(place), self.layout.paddings(name))
+            batch = batch.set_column(place, batch.schema.field(place), column)
+        return batch
 
     def _variant_array(self, task: FileTask, name: str, array: pa.Array) -> pa.Array:
         try:

@@ -18,6 +18,7 @@ from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.expressions import Predicate, column_sql, columns_of, to_duckdb
 from deltaarrow.partitions import parse_partition_values
+from deltaarrow.scan.char_padding import padded
 from deltaarrow.scan.footers import read_row_counts
 from deltaarrow.scan.located import located_rows, naming_damaged_files
 from deltaarrow.scan.plan import ScanPlan
@@ -76,7 +77,8 @@ def _partition_values(plan: ScanPlan, column: Field) -> pa.Array:
         )
     physical = plan.layout.physical_name(column)
     texts = pc.map_lookup(plan.files.column("partition_values"), physical, "first")
-    return parse_partition_values(texts, column.type, column.name)
+    values = parse_partition_values(texts, column.type, column.name)
+    return padded(values, plan.layout.paddings(column.name))
 
 
 def find_matches(plan: ScanPlan, condition: Condition) -> Iterator[FileMatches]:

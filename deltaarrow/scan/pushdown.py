@@ -10,7 +10,7 @@ Pushdown is only an optimization, so a conjunct is pushed only if the result can
 A conjunct on partition columns only is evaluated on the partition values, once per file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -60,14 +60,19 @@ class Pushed(NamedTuple):
     """The conjuncts of the predicate that pyarrow evaluates completely."""
 
 
-def pushed_filter(predicate: Predicate | None, fields: Sequence[Field], binding: Binding) -> Pushed:
-    """Return the filter for scanning a file, over the names in the file."""
+def pushed_filter(
+    predicate: Predicate | None, fields: Sequence[Field], binding: Binding, padded: Container[str] = ()
+) -> Pushed:
+    """Return the filter for scanning a file, over the names in the file; `padded` columns are not in it."""
     if predicate is None:
         return Pushed(None, frozenset())
     sources = {
         f.name: source
         for f, source in zip(fields, binding.sources, strict=True)
-        if source is not None and f.name in binding.exact and isinstance(f.type, PrimitiveType)
+        if source is not None
+        and f.name in binding.exact
+        and f.name not in padded
+        and isinstance(f.type, PrimitiveType)
     }
     pushed, decided = None, set[Predicate]()
     for part in conjuncts(predicate):

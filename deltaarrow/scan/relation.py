@@ -46,6 +46,7 @@ from deltaarrow.compute import quote_file, quote_identifier, quote_literal
 from deltaarrow.deletion_vectors import read_deletion_vectors
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import parse_partition_values, partition_literal_sql
+from deltaarrow.scan.char_padding import padded
 from deltaarrow.scan.column_binding import bind_columns
 from deltaarrow.scan.damage import location_to_read
 from deltaarrow.scan.footers import file_schemas, read_row_counts
@@ -295,7 +296,12 @@ def _form(
             raise BeyondDuckDBError(f"{path} has columns whose names differ only in case")
         column = f"f.{quote_identifier(source)}"
         scanned = binding.scan_schema.field(source).type
-        found = sql_column(column, wanted.type, scanned, found_fields[source])
+        try:
+            paddings = plan.layout.paddings(wanted.name)
+        except UnsupportedFeatureError as error:
+            # A view has all columns; a dataset can leave this one out.
+            raise BeyondDuckDBError(str(error), feature=error.feature) from error
+        found = sql_column(column, wanted.type, scanned, found_fields[source], paddings)
         bound[source] = found.bound_type
         expressions[wanted.name] = found.expression
     return bound, expressions
@@ -313,7 +319,8 @@ def _partition_arrays(plan: ScanPlan) -> dict[str, pa.Array]:
             texts = pc.map_lookup(
                 plan.files.column("partition_values"), plan.layout.physical_name(column), "first"
             )
-            arrays[column.name] = parse_partition_values(texts, _primitive(column), column.name)
+            values = parse_partition_values(texts, _primitive(column), column.name)
+            arrays[column.name] = padded(values, plan.layout.paddings(column.name))
     return arrays
 
 

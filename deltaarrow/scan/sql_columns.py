@@ -10,6 +10,7 @@ other names in nested types     ``remap_struct``, through which filters still re
 timestamp without zone, INT96   ``make_timestamptz(epoch_us(t))``: as UTC, whatever the session's zone
 timestamp with zone             ``make_timestamp(epoch_us(t))`` if the type of the table has no zone
 text in plain binary            ``decode(b)``; a cast would render bytes as ``\xE2``
+text of CHAR(n)                 ``rpad``, unless it is as long already
 absent struct or variant        NULL: if a query extracts from a struct that the reader filled in, or shows
 inside a struct                 one that ``remap_struct`` did, DuckDB fails and invalidates the database
 ==============================  ====================================================================
@@ -25,6 +26,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import duckdb_type as duckdb_primitive_type
+from deltaarrow.scan.char_padding import Paddings, inner_paddings, padding_sql
 from deltaarrow.scan.footers import PROVEN, VARIANT_MARK
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType, to_arrow_type
 
@@ -73,7 +75,9 @@ class SqlColumn:
     expression: str
 
 
-def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Field) -> SqlColumn:
+def sql_column(
+    column: str, wanted: DataType, scanned: pa.DataType, found: pa.Field, paddings: Paddings
+) -> SqlColumn:
     """Return how to read a column of a file.
 
     Args:
@@ -81,11 +85,12 @@ def sql_column(column: str, wanted: DataType, scanned: pa.DataType, found: pa.Fi
         wanted: the logical type.
         scanned: the same type with the names of the file, from `deltaarrow.scan.column_binding`.
         found: the column in the file, from `deltaarrow.scan.footers`.
+        paddings: the strings to pad.
 
     Raises:
         BeyondDuckDBError: DuckDB's reader cannot read the column.
     """
-    part = _part(wanted, scanned, found, is_top=True)
+    part = _part(wanted, scanned, found, paddings, is_top=True)
     return SqlColumn(part.bound_type, part.value(column, 0))
 
 
@@ -135,7 +140,7 @@ class _Value(_Part):
 
     def converted(self, source: str, depth: int) -> str:
         assert self.conversion is not None
-        return self.conversion.format(source)
+        return self.conversion.replace("{}", source)
 
 
 @dataclass(frozen=True)
@@ -229,25 +234,42 @@ def _mapping(entries: Iterable[tuple[str, str, _Part]]) -> str:
 
 
 def _part(
-    wanted: DataType, scanned: pa.DataType, found: pa.Field, *, is_top: bool = False, repeats: bool = False
+    wanted: DataType,
+    scanned: pa.DataType,
+    found: pa.Field,
+    paddings: Paddings,
+    *,
+    is_top: bool = False,
+    repeats: bool = False,
 ) -> _Part:
     """Return how to read a type (`is_top`) or a part of it; `repeats` says that it is in a list or map."""
     if isinstance(wanted, StructType):
-        return _struct(wanted, scanned, found.type, is_top=is_top, repeats=repeats)
+        return _struct(wanted, scanned, found.type, paddings, is_top=is_top, repeats=repeats)
     if isinstance(wanted, ArrayType):
         inner = found.type.value_field
-        element = _part(wanted.element_type, scanned.value_type, inner, repeats=True)
+        within = inner_paddings(paddings, "element")
+        element = _part(wanted.element_type, scanned.value_type, inner, within, repeats=True)
         return _List(f"{element.bound_type}[]", f"{element.logical}[]", element)
     if isinstance(wanted, MapType):
-        key = _part(wanted.key_type, scanned.key_type, found.type.key_field, repeats=True)
-        item = _part(wanted.value_type, scanned.item_type, found.type.item_field, repeats=True)
+        of_key, of_item = (inner_paddings(paddings, step) for step in ("key", "value"))
+        key = _part(wanted.key_type, scanned.key_type, found.type.key_field, of_key, repeats=True)
+        item = _part(wanted.value_type, scanned.item_type, found.type.item_field, of_item, repeats=True)
         bound, logical = f"MAP({key.bound_type}, {item.bound_type})", f"MAP({key.logical}, {item.logical})"
         return _Map(bound, logical, key, item)
-    return _value(wanted, found)
+    part = _value(wanted, found)
+    if () in paddings:
+        return _Value(part.bound_type, part.logical, padding_sql(part.conversion or "{}", paddings[()]))
+    return part
 
 
 def _struct(
-    wanted: StructType, scanned: pa.StructType, found: pa.StructType, *, is_top: bool, repeats: bool
+    wanted: StructType,
+    scanned: pa.StructType,
+    found: pa.StructType,
+    paddings: Paddings,
+    *,
+    is_top: bool,
+    repeats: bool,
 ) -> _Struct:
     members: list[tuple[str, str, _Part]] = []
     held = {field.name: field for field in found}
@@ -261,7 +283,8 @@ def _struct(
     for field, source in zip(wanted.fields, scanned, strict=True):
         name = source.name
         if name in held:
-            part = _part(field.type, source.type, held[name], repeats=repeats)
+            within = inner_paddings(paddings, field.name)
+            part = _part(field.type, source.type, held[name], within, repeats=repeats)
         else:
             name = _free_name(name, taken)
             absent = duckdb_type(field.type)

@@ -15,8 +15,17 @@ from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.runtime.fork_safety import cached_property
+from deltaarrow.scan.char_padding import Paddings, padded_value, paddings_of
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS, RowTracking
-from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name, to_arrow_schema, to_physical_schema
+from deltaarrow.schema import (
+    Field,
+    PrimitiveType,
+    Schema,
+    holds_char,
+    physical_name,
+    to_arrow_schema,
+    to_physical_schema,
+)
 from deltaarrow.storage import Store
 
 __all__ = ["FILE_COLUMN", "ROW_COLUMN", "FileTask", "TableLayout", "credible_row_count", "file_tasks"]
@@ -34,7 +43,8 @@ _MOST_CREDIBLE_ROWS = 1 << 28
 class TableLayout:
     """The layout of a table's rows in its files, shared by all tasks of a scan.
 
-    If `row_tracking` is set, `schema` includes the row tracking columns (`with_row_tracking`).
+    If `row_tracking` is set, `schema` includes the row tracking columns (`with_row_tracking`). Strings of
+    CHAR(n) are padded, unless `pads` is false.
     """
 
     store: Store
@@ -42,6 +52,32 @@ class TableLayout:
     partition_columns: tuple[str, ...]
     mapping_mode: str
     row_tracking: RowTracking | None = None
+    pads: bool = True
+
+    @cached_property
+    def padded_columns(self) -> frozenset[str]:
+        """The columns with strings to pad."""
+        return frozenset(field.name for field in self.schema.fields if self.pads and holds_char(field))
+
+    @cached_property
+    def _paddings(self) -> dict[str, Paddings]:
+        return {}
+
+    def paddings(self, name: str) -> Paddings:
+        """Return the strings to pad in a column.
+
+        Raises `UnsupportedFeatureError` if the type that it is declared as does not fit its own.
+        """
+        if name not in self.padded_columns:
+            return {}
+        if name not in self._paddings:
+            self._paddings[name] = paddings_of(self.schema.field(name))
+        return self._paddings[name]
+
+    @property
+    def as_stored(self) -> "TableLayout":
+        """The same layout with the strings of CHAR(n) as the files hold them."""
+        return replace(self, pads=False)
 
     @cached_property
     def data_fields(self) -> tuple[Field, ...]:
@@ -91,9 +127,10 @@ class TableLayout:
             raise TypeError(f"the partition column {field.name} has type {field.type}, not a primitive type")
         text = task.partition_values.get(self.physical_name(field))
         try:
-            return parse_partition_value(text, field.type, field.name)
+            value = parse_partition_value(text, field.type, field.name)
         except CorruptLogError as error:
             raise CorruptLogError(f"the action on {task.path}: {error}") from error
+        return padded_value(value, self.paddings(field.name))
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         COMMIT_VERSION as COMMIT_VERSION,
         ChangeType as ChangeType,
     )
+    from deltaarrow.schema.char_types import char_length as char_length, holds_char as holds_char
     from deltaarrow.schema.column_ids import (
         assign_column_ids as assign_column_ids,
         ensure_distinct_columns as ensure_distinct_columns,

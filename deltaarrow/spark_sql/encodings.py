@@ -3,6 +3,7 @@
 import string
 
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.char_comparison import padded_pair
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.conditionals import case
 from deltaarrow.spark_sql.forms import given, let
@@ -68,7 +69,7 @@ def _decoded(operand: Node, name: Node, *more: Node) -> Node:
     if more:
         listed = (name, *more)
         pairs = list(zip(listed[::2], listed[1::2], strict=False))
-        conditions = tuple(compare(operand, each, "IS NOT DISTINCT FROM") for each, _ in pairs)
+        conditions = tuple(compare(*padded_pair(operand, each), "IS NOT DISTINCT FROM") for each, _ in pairs)
         default = listed[-1] if len(listed) % 2 else None
         return case(conditions, tuple(result for _, result in pairs), default)
     _ensure_utf_8(name, "decode")

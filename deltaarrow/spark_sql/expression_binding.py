@@ -4,15 +4,24 @@
 evaluated.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import deltaarrow.spark_sql.chapters as chapters
 from deltaarrow.errors import DeltaError, SchemaMismatchError
-from deltaarrow.schema import ArrayType, DataType, Field, IntervalType, MapType, StructType, fields_within
-from deltaarrow.schema.keys import CHAR_TYPE_KEY, COLLATIONS_KEY
+from deltaarrow.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    IntervalType,
+    MapType,
+    StructType,
+    char_length,
+    fields_within,
+)
+from deltaarrow.schema.keys import COLLATIONS_KEY
 from deltaarrow.spark_sql.casts import cast, cast_mismatch
+from deltaarrow.spark_sql.char_comparison import padded_list, padded_pair
 from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
@@ -89,8 +98,6 @@ OF_STRUCT = "of struct"
 NO_PARENTHESES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 _INSTEAD = {"approx_count_distinct": " (write count(DISTINCT value), which is exact)"}
 """What to write in place of functions whose values cannot be those of Spark."""
-
-_CHAR_TYPE = re.compile(r"\bchar\b")
 
 
 def parse_expression(
@@ -193,15 +200,11 @@ def parse_interval(text: str) -> Interval:
 
 
 def has_text_rules(fields: Iterable[Field]) -> bool:
-    """Whether texts of a column are compared by a collation or as CHAR, and not by their bytes.
+    """Whether texts of a column are compared by a collation, and not by their bytes.
 
     `fields` are the column and the struct fields that lead to the compared value.
     """
-    return any(
-        each.metadata.get(COLLATIONS_KEY)
-        or _CHAR_TYPE.search(str(each.metadata.get(CHAR_TYPE_KEY, "")).lower())
-        for each in fields
-    )
+    return any(each.metadata.get(COLLATIONS_KEY) for each in fields)
 
 
 def _scope(schema: StructType | Scope) -> Scope:
@@ -244,7 +247,7 @@ class _Binder:
             raise
 
     def _compare(self, node: "exp.Expr") -> Node:
-        return compare(*self._both(node), _COMPARISONS[node.key])
+        return compare(*padded_pair(*self._both(node)), _COMPARISONS[node.key])
 
     def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
         return self.bind(node.this), self.bind(node.expression)
@@ -299,7 +302,7 @@ class _Binder:
             raise refused(f"a value of type {type_name(last.type)}")
         if has_text_rules((*fields, *fields_within(last.type))):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
-        return ColumnRef(path, last.type)
+        return ColumnRef(path, last.type, characters=char_length(last) or 0)
 
     def _dot(self, node: "exp.Expr") -> Node:
         """A column by its path, or a field of another value."""
@@ -452,7 +455,7 @@ class _Binder:
         return all_of((compare(operand, low, ">="), compare(operand, high, "<=")))
 
     def _in(self, node: "exp.Expr") -> Node:
-        return is_in(self.bind(node.this), tuple(map(self.bind, node.expressions)))
+        return is_in(*padded_list(self.bind(node.this), tuple(map(self.bind, node.expressions))))
 
     def _is(self, node: "exp.Expr") -> Node:
         wanted = node.expression
@@ -506,7 +509,7 @@ class _Binder:
         conditions = [self.bind(each.this) for each in ifs]
         if node.this is not None:
             operand = self.bind(node.this)
-            conditions = [compare(operand, each, "=") for each in conditions]
+            conditions = [compare(*padded_pair(operand, each), "=") for each in conditions]
         default = node.args.get("default")
         values = tuple(self.bind(each.args["true"]) for each in ifs)
         return chapters.case(tuple(conditions), values, self.bind(default) if default is not None else None)

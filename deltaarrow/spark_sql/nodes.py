@@ -44,11 +44,12 @@ Path: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of the table, or a field of a struct."""
+    """A column of the table, or a field of a struct; `characters` is the n of a CHAR(n) column, else 0."""
 
     path: Path
     type: DataType
     can_fail: bool = False
+    characters: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,10 +134,9 @@ class _Declaration:
     def _members(self, fields: Sequence[Field], path: tuple[str, ...]) -> Iterator[TextLimit]:
         for place in itertools.count():
             self._expect(_NAME)
-            if place < len(fields):
-                yield from self._limits(fields[place].type, (*path, fields[place].name))
-            else:
-                yield from self._limits(None, path)
+            if place >= len(fields):  # a field was dropped, and which one is not known
+                raise self._refused()
+            yield from self._limits(fields[place].type, (*path, fields[place].name))
             if not self._take(_COMMA):
                 return
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, MapType
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.char_comparison import padded_pair
 from deltaarrow.spark_sql.coercion import exactly
 from deltaarrow.spark_sql.forms import given, let, limited
 from deltaarrow.spark_sql.function import Function, as_integer, as_text, literal_integer, literal_text
@@ -188,7 +189,7 @@ def is_ilike(operand: Node, pattern: Node) -> Node:
 
 
 def _equal_null(one: Node, other: Node) -> Node:
-    return compare(one, other, "IS NOT DISTINCT FROM")
+    return compare(*padded_pair(one, other), "IS NOT DISTINCT FROM")
 
 
 def _is_luhn(operand: Node) -> Node:

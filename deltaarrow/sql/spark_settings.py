@@ -134,6 +134,7 @@ FIXED: dict[str, Fixed] = {
     ),
     f"{_SQL}parser.escapedStringLiterals": Fixed("false", r"\ escapes in strings: write \\, or r'...'"),
     f"{_SQL}parser.quotedRegexColumnNames": Fixed("false", "text in `...` is a name: write the columns"),
+    f"{_SQL}readSideCharPadding": Fixed("true", "strings of CHAR(n) are padded: write rtrim(c) for less"),
     f"{_SQL}sources.default": Fixed("delta", "a table without USING is a Delta table: write USING"),
     f"{_SQL}storeAssignmentPolicy": Fixed(
         "ANSI", "values are cast by the ANSI rules of assignment: write another cast where you need it"

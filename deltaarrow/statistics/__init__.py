@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         guarantees as guarantees,
         partition_expression as partition_expression,
     )
+    from deltaarrow.statistics.char_bounds import stored_predicate as stored_predicate
     from deltaarrow.statistics.collect import (
         FOOTER_BOUND_LIMIT as FOOTER_BOUND_LIMIT,
         CollectedColumns as CollectedColumns,

@@ -5,7 +5,8 @@ with pyarrow's semantics.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeGuard
 
 import deltaarrow.expressions as expressions
@@ -13,7 +14,7 @@ import deltaarrow.scan as scan
 import deltaarrow.spark_sql as spark_sql
 from deltaarrow.errors import InvalidPredicateError, UnsupportedFeatureError
 from deltaarrow.log.moments import type_name
-from deltaarrow.schema import Schema
+from deltaarrow.schema import Schema, char_length
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.table.partition_pruning import predicate_on_files
 
@@ -50,9 +51,27 @@ def row_condition(
         raise TypeError(
             f"a condition is SQL text or a list of (column, operator, value) tuples, not {type_name(filters)}"
         )
-    return scan.TreeCondition(
-        expressions.bind(expressions.from_filters(filters, partition_columns, schema), schema)
-    )
+    bound = expressions.bind(expressions.from_filters(filters, partition_columns, schema), schema)
+    lengths = {each.name: length for each in schema.fields if (length := char_length(each)) is not None}
+    return scan.TreeCondition(_padded(bound, lengths) if lengths else bound)
+
+
+def _padded(node: "Predicate", lengths: Mapping[str, int]) -> "Predicate":
+    """Tuples as a predicate, with strings padded that are compared with CHAR(n) columns."""
+    match node:
+        case expressions.And(operands):
+            return expressions.And(tuple(_padded(each, lengths) for each in operands))
+        case expressions.Or(operands):
+            return expressions.Or(tuple(_padded(each, lengths) for each in operands))
+        case expressions.Not(operand):
+            return expressions.Not(_padded(operand, lengths))
+        case expressions.Compare(_, expressions.Column((name,)), expressions.Literal(str(value)) as literal):
+            padded = value.rstrip(" ").ljust(lengths[name]) if name in lengths else value
+            return replace(node, right=replace(literal, value=padded))
+        case expressions.IsIn(expressions.Column((name,)), values) if name in lengths:
+            texts = (each.rstrip(" ").ljust(lengths[name]) for each in values if isinstance(each, str))
+            return replace(node, values=tuple(texts))
+    return node
 
 
 def partition_predicate(snapshot: Snapshot, filters: "Filters") -> "Predicate":

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from deltaarrow.columnar.nested_arrays import with_children
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
 
 __all__ = ["convert_variants", "holds_variant"]
@@ -36,26 +37,10 @@ def convert_variants(
         return array
     if isinstance(data_type, StructType):
         pairs = zip(array.flatten(), data_type.fields, strict=True)
-        parts = [convert_variants(part, field.type, convert) for part, field in pairs]
-        fields = [field.with_type(part.type) for field, part in zip(array.type, parts, strict=True)]
-        mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+        return with_children(array, [convert_variants(part, field.type, convert) for part, field in pairs])
     if isinstance(data_type, ArrayType):
-        values = convert_variants(array.values, data_type.element_type, convert)
-        element = array.type.value_field.with_type(values.type)
-        large = pa.types.is_large_list(array.type)
-        return _with_child(array, pa.large_list(element) if large else pa.list_(element), values)
+        return with_children(array, [convert_variants(array.values, data_type.element_type, convert)])
     if isinstance(data_type, MapType):
         keys = convert_variants(array.keys, data_type.key_type, convert)
-        items = convert_variants(array.items, data_type.value_type, convert)
-        key, item = array.type.key_field.with_type(keys.type), array.type.item_field.with_type(items.type)
-        entries = pa.StructArray.from_arrays([keys, items], fields=[key, item])
-        return _with_child(array, pa.map_(key, item), entries)
+        return with_children(array, [keys, convert_variants(array.items, data_type.value_type, convert)])
     return convert(array)
-
-
-def _with_child(array: pa.Array, arrow_type: pa.DataType, child: pa.Array) -> pa.Array:
-    """The lists or maps of `array` with new elements, as many as before."""
-    return pa.Array.from_buffers(
-        arrow_type, len(array), array.buffers()[:2], array.null_count, array.offset, [child]
-    )

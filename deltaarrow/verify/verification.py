@@ -30,7 +30,7 @@ def verify_snapshot(snapshot: Snapshot, *, deep: bool = False) -> VerifyReport:
     examine_checkpoints(found, snapshot, deep=deep)
     files = snapshot.files(columns=_COLUMNS)
     examine_checksum(found, snapshot, files)
-    tasks, layout = file_tasks(files), table_layout(snapshot)
+    tasks, layout = file_tasks(files), table_layout(snapshot).as_stored
     rows = examine_data_files(found, snapshot.store, tasks)
     examine_deletion_vectors(found, snapshot.store, tasks, rows)
     examine_partition_values(found, layout, tasks)

@@ -1,6 +1,5 @@
 """Writer features as Spark uses them: we read such tables as Spark does."""
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -104,20 +103,6 @@ def test_a_feature_that_was_dropped(spark, tmp_path):
     assert "deletionVectors" not in listed(tmp_path)
     for version in (None, 1, 2):
         check_engines(spark, tmp_path, version)
-
-
-def test_char_and_varchar_are_the_texts_in_the_files(spark, tmp_path):
-    """Spark stores them unpadded; what it adds when it reads is a setting of its session."""
-    columns = "id INT, c CHAR(4), v VARCHAR(4), l ARRAY<CHAR(2)>, k CHAR(3)"
-    name = create_table(spark, tmp_path, columns, "PARTITIONED BY (k)")
-    spark.sql(f"INSERT INTO {name} VALUES (1, 'ab', 'q ', array('a'), 'x'), (2, NULL, NULL, NULL, NULL)")
-    key = "spark.sql.readSideCharPadding"
-    spark.conf.set(key, "false")
-    try:
-        check_engines(spark, tmp_path)
-    finally:
-        spark.conf.unset(key)
-    assert da.DeltaTable(tmp_path).schema().to_arrow().field("c").type == pa.string()
 
 
 @pytest.mark.feature("timestampNtz")

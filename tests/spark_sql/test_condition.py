@@ -327,11 +327,11 @@ def test_what_is_refused_says_where(text, message):
     assert str(raised.value).startswith(message)
 
 
-def test_text_that_spark_pads_or_collates_is_not_compared_by_its_bytes():
-    padded = Field("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(5)"})
+def test_text_that_spark_collates_is_not_compared_by_its_bytes():
+    collated = Field("c", "string", metadata={"__COLLATIONS": {"c": "ICU.UNICODE_CI"}})
     with pytest.raises(InvalidPredicateError, match="compared by rules of its own"):
-        predicate_of("c = 'a'", Schema([padded]))
-    assert predicate_of("c IS NULL", Schema([padded])) == IsNull(Column(("c",)))
+        predicate_of("c = 'a'", Schema([collated]))
+    assert predicate_of("c IS NULL", Schema([collated])) == IsNull(Column(("c",)))
 
 
 def test_an_unknown_column_is_answered_with_names_that_are_close():

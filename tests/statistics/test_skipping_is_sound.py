@@ -8,8 +8,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deltaarrow.expressions import bind, columns_of, to_arrow, to_duckdb
-from deltaarrow.statistics import matching_rows, parse_statistics
+from deltaarrow.expressions import (
+    Column,
+    Compare,
+    IsIn,
+    Literal,
+    StartsWith,
+    bind,
+    columns_of,
+    to_arrow,
+    to_duckdb,
+)
+from deltaarrow.statistics import matching_rows, parse_statistics, stored_predicate
 from tests.support.examples import examples
 from tests.support.file_model import PARTITION_COLUMNS, SCHEMA, VALUES, data_file, leaf_predicates, predicates
 
@@ -115,3 +125,31 @@ def test_combinations_of_conditions(predicate, seed):
     assert matching <= by_structs[0] <= kept([bound], files)[0]
     assert kept_by_structs([bound], files, json=True) == by_structs
     assert matching <= kept([predicate], files)[0], "the same without binding"
+
+
+@given(
+    stored=st.text(alphabet="a z\t\x01é", max_size=5),
+    literal=st.text(alphabet="a z\t\x01é", max_size=7),
+    operator=st.sampled_from(["=", "<", "<=", ">", ">=", "starts with", "in"]),
+    length=st.integers(0, 7),
+)
+def test_a_condition_on_padded_strings_is_one_on_stored_strings(stored, literal, operator, length):
+    shown = stored.ljust(length)
+    column = Column(("c",))
+    if operator == "starts with":
+        predicate, holds = StartsWith(column, literal), shown.startswith(literal)
+    elif operator == "in":
+        predicate, holds = IsIn(column, ("a", literal)), shown in ("a", literal)
+    else:
+        predicate = Compare(operator, column, Literal(literal))
+        one, other = shown.encode(), literal.encode()
+        holds = {
+            "=": one == other,
+            "<": one < other,
+            "<=": one <= other,
+            ">": one > other,
+            ">=": one >= other,
+        }[operator]
+    found = stored_predicate(predicate, ["c"])
+    rows = pa.record_batch({"c": [stored]})
+    assert not holds or rows.filter(to_arrow(found)).num_rows == 1

@@ -9,6 +9,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
 from deltaarrow.spark_sql.casts import cast
+from deltaarrow.spark_sql.char_comparison import padded_pair
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated, find_generator
@@ -323,7 +324,7 @@ class FromClause:
             ensure_joining(node)
             return node, left.columns if word in ("SEMI", "ANTI") else both
         pairs = [(_column(left, each), _column(right, each)) for each in merged]
-        found = all_of(tuple(compare(one.node, two.node, "=") for one, two in pairs))
+        found = all_of(tuple(compare(*padded_pair(one.node, two.node), "=") for one, two in pairs))
         if word in ("SEMI", "ANTI"):
             return found, left.columns
         keys = [_merged(one, two, word) for one, two in pairs]

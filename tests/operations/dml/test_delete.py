@@ -159,17 +159,19 @@ def test_what_is_not_understood_is_refused_and_nothing_is_committed(tmp_path):
         table.delete("id = 1")
 
 
-def test_texts_that_are_not_compared_by_their_bytes_are_refused(tmp_path):
+def test_conditions_on_char_strings_find_what_queries_find(tmp_path):
     def column(name, declared, data_type="string"):
         return Field(name, data_type, metadata={"__CHAR_VARCHAR_TYPE_STRING": declared})
 
     inside = column("s", "struct<c:char(3)>", StructType([Field("c", "string")]))
-    schema = Schema([column("c", "char(3)"), inside, column("v", "varchar(3)")])
-    table = DeltaTable.create(str(tmp_path), schema, configuration=VECTORS)
-    for condition in ("c = 'a'", "c in ('a', 'b')", "s.c = 'a'"):
-        with pytest.raises(UnsupportedFeatureError, match="rules of its own"):
-            table.delete(condition)
-    assert table.delete("v = 'a'")["num_deleted_rows"] == 0
+    schema = Schema([column("c", "char(3)"), inside, column("v", "varchar(3)"), column("k", "char(2)")])
+    table = DeltaTable.create(str(tmp_path), schema, configuration=VECTORS, partition_by=["k"])
+    rows = [{"c": each, "s": {"c": each}, "v": each, "k": each} for each in "abde"]
+    write_deltalake(table, pa.Table.from_pylist(rows, schema.to_arrow()), mode="append")
+    for condition, deleted in (("v = 'a '", 0), ("s.c = 'a'", 0), ("s.c = 'a  '", 1), ("c in ('b', 'x')", 1)):
+        assert table.delete(condition)["num_deleted_rows"] == deleted
+    assert table.delete("k = 'd'")["num_deleted_rows"] == 1
+    assert table.to_pyarrow_table()["k"].to_pylist() == ["e "]
 
 
 def test_a_file_whose_rows_the_log_does_not_count(tmp_path):
