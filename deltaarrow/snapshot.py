@@ -42,7 +42,14 @@ from deltaarrow.log.limits import LogLimits
 from deltaarrow.log.moments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.schema import PrimitiveType, Schema, column_mapping_mode, holds_char, to_physical_schema
+from deltaarrow.schema import (
+    PrimitiveType,
+    Schema,
+    column_mapping_mode,
+    holds_char,
+    schema_of_log,
+    to_physical_schema,
+)
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
@@ -81,7 +88,7 @@ class Snapshot:
 
     def _parse_schema(self) -> Schema:
         try:
-            return Schema.from_json(self.metadata.schema_string)
+            return schema_of_log(self.metadata.schema_string)
         except CorruptLogError as error:
             raise self._corrupt(f"a schema that cannot be read: {error}") from error
 

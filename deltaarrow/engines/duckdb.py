@@ -127,13 +127,19 @@ def _relation(
 ) -> tuple[Relation, ScanPlan]:
     """The SQL of a view over the data files, and their plan; `BeyondDuckDBError` if there is none."""
     tracked = ROW_TRACKING_COLUMNS if with_row_ids else ()
-    plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
-    if not plan.columns:
+    if not snapshot.schema.names:
         raise UnsupportedFeatureError("the table has no columns, which DuckDB needs", feature="empty schema")
-    if not reads_small_files and _are_many_and_small(plan.files):
-        # Before reading deletion vectors and footers for the SQL, which the dataset does not need.
-        raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
-    return planned_relation(connection, plan, parts_name), plan
+    try:
+        plan = plan_scan(snapshot, columns=[*snapshot.schema.names, *tracked])
+        if not reads_small_files and _are_many_and_small(plan.files):
+            # Before reading deletion vectors and footers for the SQL, which the dataset does not need.
+            raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
+        return planned_relation(connection, plan, parts_name), plan
+    except BeyondDuckDBError:
+        raise
+    except UnsupportedFeatureError as error:
+        # The view has all columns. A query of the dataset can leave out one that cannot be read.
+        raise BeyondDuckDBError(str(error), feature=error.feature) from error
 
 
 def planned_relation(connection: duckdb.DuckDBPyConnection, plan: ScanPlan, parts_name: str) -> Relation:

@@ -33,7 +33,7 @@ from deltaarrow.engines.duckdb_references import (
     qualified_names,
 )
 from deltaarrow.engines.duckdb_travel import CHANGES, INSPECTIONS, SCAN, Call, Travel
-from deltaarrow.engines.duckdb_uses import Source, Sources, Use
+from deltaarrow.engines.duckdb_uses import Source, Sources, Use, with_data_columns
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Column, Predicate
 from deltaarrow.log.moments import parse_moment
@@ -399,7 +399,7 @@ class Rewriter:
             predicate = statement.condition(reference, snapshot.schema, parameters, settings)
             columns = statement.columns(reference, snapshot.schema, self._built_in_functions)
             if set(columns) <= set(snapshot.partition_columns):
-                columns = snapshot.schema.names  # DuckDB cannot read a file without any of its columns.
+                columns = with_data_columns(columns, snapshot)
             metadata = metadata_of(snapshot) if statement.reads(reference, METADATA) else None
             limit = statement.most_rows(reference, parameters) if snapshot.may_limit_files else None
             yield Use(reference, snapshot, predicate, tuple(columns), metadata=metadata, limit=limit)

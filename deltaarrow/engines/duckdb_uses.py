@@ -1,6 +1,6 @@
 """`Use`, one reference of a statement to a Delta table, and `Source`, its replacement in FROM."""
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -9,10 +9,10 @@ from cachetools import LRUCache
 from deltaarrow.engines.duckdb_references import Reference
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan import ScanPlan
-from deltaarrow.schema import StructType
+from deltaarrow.schema import StructType, has_known_type
 from deltaarrow.snapshot import Snapshot
 
-__all__ = ["Source", "Sources", "Use"]
+__all__ = ["Source", "Sources", "Use", "with_data_columns"]
 
 
 @dataclass(frozen=True)
@@ -44,3 +44,10 @@ class Source(NamedTuple):
 
 Sources: TypeAlias = "LRUCache[Hashable, Source]"
 """The sources for one snapshot, by condition and columns."""
+
+
+def with_data_columns(columns: Collection[str], snapshot: Snapshot) -> list[str]:
+    """Return the columns, and those of the data files, without any of which DuckDB cannot read a file."""
+    partitions = set(snapshot.partition_columns)
+    stored = {each.name for each in snapshot.schema.fields if has_known_type(each.type)} - partitions
+    return [name for name in snapshot.schema.names if name in columns or name in stored or not stored]

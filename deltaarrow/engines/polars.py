@@ -28,7 +28,7 @@ from deltaarrow.engines.polars_native import (
     polars_type,
 )
 from deltaarrow.engines.source import TableSource, snapshot_of
-from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError
+from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError, UnsupportedFeatureError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.optional import require
@@ -269,14 +269,14 @@ class PlainScan:
         recent, in_checkpoint = self._snapshot.state.file_actions
         if in_checkpoint or not 0 < len(recent.adds) <= self._limits.most_files:
             return None
-        plan = plan_scan(self._snapshot)
-        scan, binder = NativeScan(plan.layout, plan.columns, limits=self._limits), FileBinder(plan.layout)
         try:
+            plan = plan_scan(self._snapshot)
+            scan, binder = NativeScan(plan.layout, plan.columns, limits=self._limits), FileBinder(plan.layout)
             native, other = binder.split(plan.tasks, plan.columns)
             is_plain = not other and binder.have_one_schema(plan.tasks)
             return scan.plain(native, binder.row_counts(plan.tasks)) if is_plain else None
-        except (CorruptDataFileError, CorruptDeletionVectorError):
-            # Queries that do not need the file succeed; for the others the resolver names the file.
+        except (CorruptDataFileError, CorruptDeletionVectorError, UnsupportedFeatureError):
+            # Queries that need neither the file nor the column succeed; for the others the resolver names it.
             return None
 
 

@@ -23,7 +23,7 @@ from deltaarrow.features.registry import (
     find_feature,
 )
 from deltaarrow.features.type_changes import find_refused_change
-from deltaarrow.schema import Schema, StructType
+from deltaarrow.schema import Schema, StructType, schema_of_log
 from deltaarrow.schema.keys import TYPE_CHANGES_KEY
 
 __all__ = [
@@ -114,12 +114,10 @@ def ensure_readable(protocol: Protocol, metadata: Metadata, *, through_catalog: 
         elif feature.read is Support.THROUGH_CATALOG:
             _ensure_managed(name, feature, metadata, through_catalog)
         elif feature.read is Support.UNLESS_ACTIVE:
-            _ensure_inactive(
-                feature, "read", Schema.from_json(metadata.schema_string), metadata.configuration
-            )
+            _ensure_inactive(feature, "read", schema_of_log(metadata.schema_string), metadata.configuration)
     _ensure_none(in_the_way, protocol, "read")
     if TYPE_CHANGES_KEY in metadata.schema_string and is_supported(protocol, "typeWidening"):
-        _ensure_widened(Schema.from_json(metadata.schema_string), protocol)
+        _ensure_widened(schema_of_log(metadata.schema_string), protocol)
 
 
 def ensure_writable(protocol: Protocol, metadata: Metadata, operation: Operation) -> None:

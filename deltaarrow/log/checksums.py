@@ -24,7 +24,7 @@ from deltaarrow.actions import (
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError, StorageError
 from deltaarrow.log.names import checksum_name
 from deltaarrow.log.segment import LogSegment
-from deltaarrow.schema import Schema
+from deltaarrow.schema import schema_of_log
 from deltaarrow.storage import Store
 
 __all__ = [
@@ -303,9 +303,9 @@ def find_contradiction(checksum: VersionChecksum, protocol: Protocol, metadata: 
     if dict(said.configuration) != dict(metadata.configuration):
         return "configuration"
     # The same schema may be written with other whitespace or key order.
-    if said.schema_string != metadata.schema_string and Schema.from_json(
-        said.schema_string
-    ) != Schema.from_json(metadata.schema_string):
+    if said.schema_string != metadata.schema_string and schema_of_log(said.schema_string) != schema_of_log(
+        metadata.schema_string
+    ):
         return "schema"
     return None
 

@@ -106,6 +106,8 @@ def parse_partition_value(text: str | None, data_type: PrimitiveType, column: st
             return _parse_integer(stripped, _INTEGER_BITS[name])
         if name in _PARSERS:
             return _PARSERS[name](stripped)
+    except UnsupportedFeatureError as error:
+        raise UnsupportedFeatureError(f"{_where(column)}{error}", feature=error.feature) from None
     except (ValueError, LookupError, ArithmeticError, OSError) as error:
         raise CorruptLogError(f"{_where(column)}the text {text!r} is not a {name}") from error
     raise UnsupportedFeatureError(

@@ -42,7 +42,7 @@ from deltaarrow.scan.feed_tasks import (
 from deltaarrow.scan.plan import ensure_columns, table_layout
 from deltaarrow.scan.row_id_columns import ROW_TRACKING_COLUMNS
 from deltaarrow.scan.tasks import FileTask, TableLayout
-from deltaarrow.schema import CHANGE_TYPE, COMMIT_VERSION, Schema
+from deltaarrow.schema import CHANGE_TYPE, COMMIT_VERSION, Schema, ensure_known
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -105,6 +105,8 @@ class ChangePlan:
         """
         wanted = self.columns if columns is None else tuple(columns)
         self._ensure_columns(wanted)
+        if columns is not None:
+            ensure_known(map(self.schema.field, wanted))
         if predicate is None:
             return replace(self, columns=wanted)
         self._ensure_columns(sorted({path[0] for path in columns_of(predicate)}))

@@ -36,6 +36,7 @@ from deltaarrow.schema import (
     MapType,
     PrimitiveType,
     StructType,
+    ensure_known,
     field_id,
     physical_name,
     to_arrow_type,
@@ -243,6 +244,7 @@ def bind_columns(
 
     Raises `CorruptDataFileError` if the file does not fit the schema of the table.
     """
+    ensure_known(fields)
     binder = _Binder(layout.mapping_mode, file_name)
     candidates = _Candidates(file_schema)
     stored = [field for field in fields if field.type != _VOID]

@@ -19,6 +19,7 @@ from deltaarrow.schema import (
     StructType,
     column_mapping_mode,
     physical_name,
+    schema_of_log,
 )
 
 __all__ = ["TableShape", "incompatibility"]
@@ -41,7 +42,7 @@ class TableShape:
             protocol.writer_features,
             metadata.configuration,
         )
-        return cls(Schema.from_json(metadata.schema_string), tuple(metadata.partition_columns), mode)
+        return cls(schema_of_log(metadata.schema_string), tuple(metadata.partition_columns), mode)
 
 
 def incompatibility(older: TableShape, newer: TableShape) -> str | None:

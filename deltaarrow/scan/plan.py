@@ -27,7 +27,7 @@ from deltaarrow.scan.row_id_columns import (
     with_row_tracking,
 )
 from deltaarrow.scan.tasks import FileTask, TableLayout, file_tasks
-from deltaarrow.schema import Schema, StructType
+from deltaarrow.schema import Schema, StructType, ensure_known
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -201,8 +201,9 @@ def plan_scan(
     tracking columns; see `deltaarrow.scan.row_id_columns`. `metadata` is that of `metadata_of`, if the column
     is read as well.
 
-    Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, and `CorruptLogError` if a
-    data file is live twice, or if row tracking columns are requested and a file has no row ids.
+    Raises `SchemaMismatchError` for an unknown column in `columns` or `predicate`, `UnsupportedFeatureError`
+    for one with values of an unknown type, and `CorruptLogError` if a data file is live twice, or if row
+    tracking columns are requested and a file has no row ids.
     """
     wanted = tuple(columns) if columns is not None else tuple(f.name for f in snapshot.schema.fields)
     asked = () if predicate is None else tuple(sorted({path[0] for path in columns_of(predicate)}))
@@ -211,6 +212,7 @@ def plan_scan(
     layout = table_layout(snapshot, row_tracking_of(snapshot) if tracked else None)
     ensure_columns(layout.schema, wanted)
     ensure_columns(layout.schema, asked)
+    ensure_known(map(layout.schema.field, (*wanted, *asked)))
     further = METADATA_FILE_COLUMNS if metadata is not None else ()
     asked_of_files = [*PLAN_COLUMNS, *recorded_columns(tracked), *further]
     if limit is not None and predicate is None:

@@ -296,11 +296,7 @@ def _form(
             raise BeyondDuckDBError(f"{path} has columns whose names differ only in case")
         column = f"f.{quote_identifier(source)}"
         scanned = binding.scan_schema.field(source).type
-        try:
-            paddings = plan.layout.paddings(wanted.name)
-        except UnsupportedFeatureError as error:
-            # A view has all columns; a dataset can leave this one out.
-            raise BeyondDuckDBError(str(error), feature=error.feature) from error
+        paddings = plan.layout.paddings(wanted.name)
         found = sql_column(column, wanted.type, scanned, found_fields[source], paddings)
         bound[source] = found.bound_type
         expressions[wanted.name] = found.expression

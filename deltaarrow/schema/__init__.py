@@ -88,6 +88,12 @@ if TYPE_CHECKING:
         VariantType as VariantType,
         data_type_from_json as data_type_from_json,
     )
+    from deltaarrow.schema.unknown_type import (
+        UnknownType as UnknownType,
+        ensure_known as ensure_known,
+        has_known_type as has_known_type,
+        schema_of_log as schema_of_log,
+    )
     from deltaarrow.schema.validation import (
         ensure_valid_for_write as ensure_valid_for_write,
         needs_column_mapping as needs_column_mapping,

@@ -128,7 +128,8 @@ def to_arrow_type(data_type: DataType) -> pa.DataType:
         return pa.duration("us")
     if isinstance(data_type, PrimitiveType):
         decimal = data_type.decimal
-        return pa.decimal128(*decimal) if decimal else _TO_ARROW[data_type.type]
+        # A type that is not known has no name here; a schema can have the column, and reads refuse it.
+        return pa.decimal128(*decimal) if decimal else _TO_ARROW.get(data_type.type, pa.null())
     if isinstance(data_type, ArrayType):
         return pa.list_(_part("element", data_type.element_type, data_type.contains_null))
     if isinstance(data_type, MapType):

@@ -78,8 +78,11 @@ def test_a_schema_that_is_none_is_refused_with_the_version(tmp_path, schema):
     "name", ["int", "decimal(39,2)", "decimal(5,6)", "decimal(-1,0)", "interval", "geometry", ""]
 )
 def test_an_unknown_type_is_refused_by_its_column(tmp_path, name):
+    table = DeltaTable(write(tmp_path, struct(field(data_type=name))))
     with pytest.raises(UnsupportedFeatureError, match="column 'id'"):
-        DeltaTable(write(tmp_path, struct(field(data_type=name))))
+        table.to_pyarrow_table()
+    with pytest.raises(UnsupportedFeatureError, match="column 'id'"):
+        table.alter.set_table_properties({"delta.appendOnly": "true"})
 
 
 @pytest.mark.parametrize(
