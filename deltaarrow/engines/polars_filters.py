@@ -6,10 +6,12 @@ joined by AND, OR and NOT. The text is parsed, never run. Names and strings with
 occur: Polars writes no text for them.
 
 For conditions with decimals there is no text either. Of them, the JSON of the expression is read: columns
-compared with decimals, integers, strings and truth values, also by `is_between`, joined by AND and OR.
+compared with decimals, integers, strings and truth values, also by `is_between`, and `is_in` of decimals,
+joined by AND and OR.
 """
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from decimal import Decimal
@@ -54,6 +56,9 @@ _CLOSED = {
     "None": (operator.gt, operator.lt),
 }
 """The comparisons with the lower and the upper end of `is_between`."""
+
+_MOST_MEMBERS = 100
+"""The longest list of decimals that becomes a condition; each is a comparison of its own."""
 
 _PLAIN_SCALARS = ("Boolean", "Int8", "Int16", "Int32", "Int64", "String")
 
@@ -104,7 +109,22 @@ def _condition(node: Any) -> Any:
             above, below = _CLOSED[ends["closed"]]
             column = _condition(of)
             return above(column, _condition(low)) & below(column, _condition(high))
+        case {
+            "Function": {
+                "input": [of, {"Literal": {"Scalar": {"List": list(stream)}}}],
+                "function": {"Boolean": {"IsIn": {"nulls_equal": False}}},
+            }
+        }:
+            return functools.reduce(operator.or_, [_condition(of) == each for each in _members(stream)])
     raise _NotUnderstoodError
+
+
+def _members(stream: list[int]) -> list[pa.Scalar]:
+    """The decimals of a list, which is written as the bytes of an Arrow stream."""
+    (values,) = pa.ipc.open_stream(bytes(stream)).read_all().columns
+    if not pa.types.is_decimal128(values.type) or values.null_count or not 0 < len(values) <= _MOST_MEMBERS:
+        raise _NotUnderstoodError
+    return list(values)
 
 
 def _parsed(text: str) -> pc.Expression | None:
