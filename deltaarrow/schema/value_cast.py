@@ -11,14 +11,17 @@ strings                      integers, decimals, floating point, booleans, dates
 ============================ ==============================================================
 
 A value that has no equal in the other type is an error: a fraction, too many digits, a time of day, a string
-that Arrow does not parse. Columns inside structs, lists and maps are not cast.
+that Arrow does not parse. Values inside structs, lists and maps are cast too; fields are matched by name.
 """
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 
+from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.nested_arrays import with_children
 from deltaarrow.errors import SchemaMismatchError
 
 __all__ = ["cast_columns", "has_value_cast"]
@@ -37,8 +40,8 @@ def cast_columns(data: pa.RecordBatchReader, target: pa.Schema) -> pa.RecordBatc
     schema = data.schema
     casts: dict[int, pa.DataType] = {}
     for place, field in enumerate(schema):
-        to = wanted.get(field.name.lower())
-        if to is not None and has_value_cast(field.type, to):
+        to = _cast_type(field.type, wanted.get(field.name.lower(), field.type))
+        if to != field.type:
             casts[place] = to
             schema = schema.set(place, field.with_type(to))
     if not casts:
@@ -74,6 +77,27 @@ def has_value_cast(source: pa.DataType, target: pa.DataType) -> bool:
     )
 
 
+def _cast_type(source: pa.DataType, target: pa.DataType) -> pa.DataType:
+    """The type of the data after its casts, in the form of the data: its fields, lists and offsets stay."""
+    types = pa.types
+    if types.is_struct(source) and types.is_struct(target):
+        wanted = {field.name.lower(): field.type for field in target}
+        inner = (
+            each.with_type(_cast_type(each.type, wanted.get(each.name.lower(), each.type))) for each in source
+        )
+        return pa.struct(inner)
+    if types.is_map(source) and types.is_map(target):
+        key, item = source.key_field, source.item_field
+        return pa.map_(
+            key.with_type(_cast_type(key.type, target.key_type)),
+            item.with_type(_cast_type(item.type, target.item_type)),
+        )
+    if (types.is_list(source) or types.is_large_list(source)) and types.is_list(target):
+        element = source.value_field.with_type(_cast_type(source.value_type, target.value_type))
+        return pa.list_(element) if types.is_list(source) else pa.large_list(element)
+    return target if has_value_cast(source, target) else source
+
+
 def _is_text(arrow_type: pa.DataType) -> bool:
     types = pa.types
     return bool(
@@ -87,8 +111,27 @@ def _cast_batches(
     for batch in data:
         columns = batch.columns
         for place, to in casts.items():
-            columns[place] = _exact(columns[place], to, schema.names[place])
+            columns[place] = _cast(columns[place], to, schema.names[place])
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cast(array: pa.Array, target: pa.DataType, name: str) -> pa.Array:
+    """An array cast to a type of `_cast_type`; `name` is the path of its column."""
+    if array.type == target:
+        return array
+    if pa.types.is_struct(target):
+        pairs = zip(array.flatten(), target, strict=True)
+        return with_children(
+            array, [_cast(part, field.type, f"{name}.{field.name}") for part, field in pairs]
+        )
+    if not pa.types.is_nested(target):
+        return _exact(array, target, name)
+    # Without what lies outside of a slice or below NULL, which are no values of the data.
+    array = array.take(integers(np.arange(len(array))))
+    if pa.types.is_map(target):
+        key = _cast(array.keys, target.key_type, f"{name}.key")
+        return with_children(array, [key, _cast(array.items, target.item_type, f"{name}.value")])
+    return with_children(array, [_cast(array.values, target.value_type, f"{name}.element")])
 
 
 def _exact(array: pa.Array, target: pa.DataType, name: str) -> pa.Array:

@@ -35,6 +35,18 @@ DECIMAL = pa.decimal128(10, 2)
         (pa.array(["1.5"]), pa.float64(), [1.5]),
         (pa.array(["1.50"]), DECIMAL, [Decimal("1.50")]),
         (pa.array(["true", "false"]), pa.bool_(), [True, False]),
+        (pa.array([[9.5], [2.0, None], None, []])[1:], pa.list_(pa.int64()), [[2, None], None, []]),
+        (pa.array([["1"]], pa.large_list(pa.string())), pa.list_(pa.int8()), [[1]]),
+        (
+            pa.array([{"B": "1", "a": 2}, None]),
+            pa.struct({"a": pa.string(), "b": pa.int8()}),
+            [{"a": "2", "b": 1}, None],
+        ),
+        (
+            pa.array([[("1", [2.0])], None], pa.map_(pa.string(), pa.list_(pa.float64()))),
+            pa.map_(pa.int64(), pa.list_(pa.int64())),
+            [[(1, [2])], None],
+        ),
     ],
 )
 def test_an_equal_value_is_stored_and_refused_without_the_option(tmp_path, values, target, stored):
@@ -67,11 +79,12 @@ def test_an_equal_value_is_stored_and_refused_without_the_option(tmp_path, value
         (pa.array(["1.555"]), DECIMAL),
         (pa.array(["2026-01-31 12:00:00"]), pa.timestamp("us", "UTC")),
         (pa.array(["yes"]), pa.bool_()),
+        (pa.array([{"a": [2.0, 2.5]}]), pa.struct({"a": pa.list_(pa.int64())})),
     ],
 )
 def test_a_value_without_an_equal_is_an_error_and_nothing_is_committed(tmp_path, values, target):
     write_deltalake(tmp_path, pa.table({"id": pa.nulls(0, target)}))
-    with pytest.raises(SchemaMismatchError, match=r"column 'id': a value of .* has no equal in"):
+    with pytest.raises(SchemaMismatchError, match=r"column 'id(\.a\.element)?': a value of .* has no equal"):
         write_deltalake(tmp_path, pa.table({"id": values}), mode="append", cast=True)
     assert DeltaTable(tmp_path).version() == 0
 
@@ -83,7 +96,8 @@ def test_a_value_without_an_equal_is_an_error_and_nothing_is_committed(tmp_path,
         (pa.array([NOON]), pa.timestamp("us", "UTC")),
         (pa.array([1]), pa.date32()),
         (pa.array([1.5]), pa.string()),
-        (pa.array([[2.0]]), pa.list_(pa.int64())),
+        (pa.array([[1]]), pa.list_(pa.bool_())),
+        (pa.array([{"a": 1.5}]), pa.struct({"a": pa.string()})),
     ],
 )
 def test_types_without_such_a_cast_stay_refused(tmp_path, values, target):
