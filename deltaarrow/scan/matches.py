@@ -100,7 +100,7 @@ def _found_in_files(plan: ScanPlan, condition: Condition) -> Iterator[FileMatche
     found: dict[int, BitMap64] = {}
     with naming_damaged_files(plan), files_cursor(plan.store) as cursor:
         rows = located_rows(cursor, plan, _PARTS)
-        where = condition.to_duckdb(column_sql, has_kernels=True)
+        where = condition.to_duckdb(column_sql)
         query = f"SELECT {FILE_COLUMN}, {ROW_COLUMN} FROM ({rows}) WHERE {where}"
         provide_kernels(cursor, query)
         try:

@@ -24,7 +24,7 @@ from deltaarrow.schema import ArrayType, IntervalType, MapType
 from deltaarrow.spark_sql.arguments import Arity, ensure_count
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import as_number, exactly
-from deltaarrow.spark_sql.decimals import limbs, quotient, units, whole_total
+from deltaarrow.spark_sql.decimals import limbs, quotient, whole_total
 from deltaarrow.spark_sql.forms import let
 from deltaarrow.spark_sql.function import literal_text
 from deltaarrow.spark_sql.kernel_calls import SCHEMA
@@ -83,6 +83,8 @@ __all__ = [
 
 
 _OF_A_GROUP = Rows()
+_COUNT = 19, 0
+"""Precision and scale of a decimal that holds a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +179,7 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
         if isinstance(operand.type, IntervalType):
             made, kind = RowsCall(rows, (operand,)), bounded_type(MAX_PRECISION, 0)
-            counted = f"CAST({made.sql('count')} AS HUGEINT)"
-            mean = quotient(made.sql("sum"), counted, 0, MAX_PRECISION, kind, tries=tries)
+            mean = quotient(made.sql("sum"), (MAX_PRECISION, 0), made.sql("count"), _COUNT, kind, tries=tries)
             whole = IntervalType("interval day to second")
             return made.node(name, whole, f"CAST({mean} AS BIGINT)", fails=True)
         operand = as_number(operand, name)
@@ -188,15 +189,14 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
             return made.node(name, DOUBLE, f"{made.sql('sum')} / {made.sql('count')}")
         made = RowsCall(rows, (operand,))
         result = bounded_type(digits[0] + 4, digits[1] + 4)
-        precision, scale = min(digits[0] + 10, MAX_PRECISION), digits[1]
-        gained = min(scale + 4, MAX_PRECISION) - scale
-        total = units(_decimal_total(made, digits, tries=tries), precision, scale)
+        total = _decimal_total(made, digits, tries=tries)
+        own = min(digits[0] + 10, MAX_PRECISION), digits[1]
         # Without values the sum is NULL. DuckDB fails on a lambda inside of an aggregate inside of a lambda,
         # so both aggregates stand outside of one.
-        counted = f"CAST({made.sql('count')} AS HUGEINT)"
-        return made.node(
-            name, result, quotient(total, counted, gained, precision, result, tries=tries), fails=True
+        mean = quotient(
+            total, own, f"CAST({made.sql('count')} AS DECIMAL(19,0))", _COUNT, result, tries=tries
         )
+        return made.node(name, result, mean, fails=True)
 
     return bind
 

@@ -126,14 +126,14 @@ class Condition:
             raise refusal from error
         return batch.filter(kept)
 
-    def to_duckdb(self, column: Callable[[Path], str], *, has_kernels: bool = False) -> str:
+    def to_duckdb(self, column: Callable[[Path], str]) -> str:
         """SQL that is TRUE for exactly the rows that meet the condition.
 
         `column` returns the SQL of a column, in the type that DuckDB's file reader gives it. The exact parts
         stand alone, so that DuckDB pushes them into that reader. Parts that may fail are computed only for
-        rows that meet all other parts. With `has_kernels` parts may be on variants; see `to_native_sql`.
+        rows that meet all other parts. The SQL runs where `provide_kernels` has given it its functions.
         """
-        computed = partial(self._computed, column=column, has_kernels=has_kernels)
+        computed = partial(self._computed, column=column)
         own: Path = () if self.alias is None else (self.alias,)
         safe = [
             to_duckdb(part.predicate, lambda path: column((*own, *path)))
@@ -148,10 +148,10 @@ class Condition:
             safe.append(f"CASE WHEN {' AND '.join(safe)} THEN {sql} ELSE FALSE END" if safe else sql)
         return f"({' AND '.join(safe)})" if safe else "TRUE"
 
-    def _computed(self, parts: Sequence[_Part], *, column: Callable[[Path], str], has_kernels: bool) -> str:
+    def _computed(self, parts: Sequence[_Part], *, column: Callable[[Path], str]) -> str:
         expression = _joined(self.text, parts)
         columns = {path: column(path) for path in expression.columns}
-        sql = to_native_sql(expression, columns, now_ms=self.moment_ms, has_kernels=has_kernels)
+        sql = to_native_sql(expression, columns, now_ms=self.moment_ms)
         return f"({sql})"
 
     def _clock(self) -> int:

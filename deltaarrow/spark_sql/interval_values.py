@@ -8,7 +8,7 @@ values here, as they are none in Arrow and PySpark.
 from deltaarrow.schema import IntervalType
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.coercion import implicitly
-from deltaarrow.spark_sql.decimals import quotient, units
+from deltaarrow.spark_sql.decimals import quotient
 from deltaarrow.spark_sql.function import Function, as_local_time
 from deltaarrow.spark_sql.intervals import Interval
 from deltaarrow.spark_sql.made_intervals import MadeInterval, made_interval
@@ -22,6 +22,7 @@ from deltaarrow.spark_sql.types import (
     FLOAT,
     INTEGRAL,
     LONG,
+    MAX_PRECISION,
     STRING,
     TIMESTAMPS,
     VOID,
@@ -122,20 +123,21 @@ def _scaled(length: Node, factor: Node, sign: str) -> Node:
         factor = cast(factor, DOUBLE)
     digits = decimal_of(factor.type)
     if factor.type in INTEGRAL:
-        divisor, scale = "CAST({1} AS HUGEINT)", 0
+        divisor = "CAST({1} AS DECIMAL(19,0))", (_LONG_DIGITS, 0)
         product = "CAST({0} AS HUGEINT) * {1}"
     elif digits is not None and digits[0] <= _MOST_DIGITS:
-        divisor, scale = units("{1}", *digits), digits[1]
-        product = f"round(CAST({{0}} AS DECIMAL(20,0)) * CAST({{1}} AS DECIMAL({_MOST_DIGITS},{scale})))"
+        divisor = "{1}", digits
+        product = f"round(CAST({{0}} AS DECIMAL(20,0)) * CAST({{1}} AS DECIMAL({_MOST_DIGITS},{digits[1]})))"
     elif factor.type in (FLOAT, DOUBLE):
         product = "round({0} * CAST({1} AS DOUBLE))"
-        divisor, scale = "", 0
+        divisor = None
     else:
         raise refused(f"{type_name(length.type)} {sign} {type_name(factor.type)}")
     if sign == "*":
         return call("*", (length, factor), _WHOLE, f"CAST({product} AS BIGINT)", fails=True)
     if divisor:
-        divided = quotient("CAST({0} AS HUGEINT)", divisor, scale, _LONG_DIGITS, decimal_type(38, 0))
+        dividend = "CAST({0} AS DECIMAL(19,0))", (_LONG_DIGITS, 0)
+        divided = quotient(*dividend, *divisor, decimal_type(MAX_PRECISION, 0))
     else:
         divided = "round({0} / CAST({1} AS DOUBLE))"
     whole = f"CASE WHEN {{1}} = 0 AND {{0}} IS NOT NULL THEN {_BY_ZERO} ELSE CAST({divided} AS BIGINT) END"

@@ -1,8 +1,14 @@
-"""The names of functions on variants that the SQL of expressions calls."""
+"""The names of functions on variants and decimals that the SQL of expressions calls."""
 
-from deltaarrow.spark_sql.nodes import Call, Node
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
+    "DECIMAL_CALL",
     "ELEMENTS",
     "FIELDS",
     "JSON",
@@ -14,8 +20,10 @@ __all__ = [
     "PREFIX",
     "SCHEMA",
     "VARIANT_TEXT",
-    "calls_kernel",
+    "Kernel",
+    "decimal_call",
 ]
+
 
 PREFIX = "deltaarrow_variant_"
 PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA, MAKE = (
@@ -42,6 +50,24 @@ VARIANT_TEXT = "variant_text"
 """The name of casts of variants to string: the operands behind the variant are the texts of its kinds."""
 
 
-def calls_kernel(node: Node) -> bool:
-    """Whether a node itself calls one of the functions."""
-    return isinstance(node, Call) and PREFIX in node.sql
+DECIMAL_CALL = re.compile(r"\b(deltaarrow_decimal_([a-z]+)_(\d+(?:_\d+){5}))\b")
+"""The name of a function on two decimals, its operation and its digits.
+
+The name spells the operation, and precision and scale of the operands and the result:
+``deltaarrow_decimal_times_38_18_38_18_38_6``.
+"""
+
+
+class Kernel(NamedTuple):
+    """A function that DuckDB calls with the Arrow arrays of its operands, and its types in DuckDB."""
+
+    compute: "Callable[..., pa.Array]"
+    operands: tuple[str, ...]
+    result: str
+
+
+def decimal_call(
+    operation: str, left: tuple[int, int], right: tuple[int, int], result: tuple[int, int]
+) -> str:
+    """The name of the function for an operation on decimals of these digits."""
+    return f"deltaarrow_decimal_{operation}_{'_'.join(map(str, (*left, *right, *result)))}"

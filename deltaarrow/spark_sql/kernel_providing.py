@@ -1,33 +1,45 @@
-"""Gives a DuckDB connection the functions on variants that a statement calls."""
+"""Gives a DuckDB connection the functions on variants and decimals that a statement calls."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.spark_sql.kernel_calls import PREFIX
+from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, PREFIX, Kernel
 
 if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["provide_kernels"]
 
-_lazily = lazy_attributes(__name__, {"KERNELS": "deltaarrow.spark_sql.variant_kernels"})
+_lazily = lazy_attributes(
+    __name__,
+    {
+        "KERNELS": "deltaarrow.spark_sql.variant_kernels",
+        "decimal_kernels": "deltaarrow.spark_sql.decimal_kernels",
+    },
+)
 _OVER_ARROW: Any = {"type": "arrow", "null_handling": "special"}
 
 
 def provide_kernels(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-    """Give a connection the functions, if a statement calls one and they are not there yet."""
+    """Give a connection the functions that a statement calls and that are not there yet."""
     import duckdb
 
-    if PREFIX not in sql:
-        return
-    for name, (compute, parameters, result) in _lazily("KERNELS").items():
+    for name, kernel in _called(sql):
         try:
             connection.create_function(
                 name,
-                compute,
-                [duckdb.sqltype(each) for each in parameters],
-                duckdb.sqltype(result),
+                kernel.compute,
+                [duckdb.sqltype(each) for each in kernel.operands],
+                duckdb.sqltype(kernel.result),
                 **_OVER_ARROW,
             )
         except (duckdb.CatalogException, duckdb.NotImplementedException):
-            return  # The database has them from an earlier statement.
+            continue  # The database has it from an earlier statement.
+
+
+def _called(sql: str) -> Iterator[tuple[str, Kernel]]:
+    if PREFIX in sql:
+        yield from _lazily("KERNELS").items()
+    if DECIMAL_CALL.search(sql):
+        yield from _lazily("decimal_kernels")(sql)

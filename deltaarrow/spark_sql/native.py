@@ -7,9 +7,8 @@ query reads and the values that it returns need not, so they are converted and c
 from collections.abc import Collection, Mapping
 
 from deltaarrow.schema import INTERVAL_TYPES, DataType, IntervalType, PrimitiveType
-from deltaarrow.spark_sql.kernel_calls import calls_kernel
 from deltaarrow.spark_sql.nested import Convert, leaf_types, rebuilt
-from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, refused, valued, walk
+from deltaarrow.spark_sql.nodes import Expression, Node, Path, call, escaped, valued
 from deltaarrow.spark_sql.rendering import rendered, to_sql
 from deltaarrow.spark_sql.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, VARIANT, native_sql_type, sql_type
 
@@ -21,23 +20,19 @@ _LENGTH = "to_days(CAST({0} // 86400000000 AS INTEGER)) + to_microseconds({0} % 
 """A number of microseconds as an INTERVAL of DuckDB's that equals no other."""
 
 
-def to_native_sql(
-    expression: Expression, columns: Mapping[Path, str], *, now_ms: int, has_kernels: bool = False
-) -> str:
-    """DuckDB SQL that computes the expression.
+def to_native_sql(expression: Expression, columns: Mapping[Path, str], *, now_ms: int) -> str:
+    """DuckDB SQL that computes the expression; it runs where `provide_kernels` has given it its functions.
+
+    Variants come as structs of bytes.
 
     Args:
         expression: from `parse_expression`.
         columns: the SQL of each column that the expression reads, in the type that DuckDB's file reader gives
             it.
         now_ms: the value of ``current_timestamp()``, in milliseconds since 1970.
-        has_kernels: whether variants come as structs of bytes, and the SQL runs where `provide_kernels` has
-            given it the functions on them.
 
     Raises `UnsupportedFeatureError` if the SQL of the expression becomes too long.
     """
-    if not has_kernels and any(map(calls_kernel, walk(expression.root))):
-        raise refused("a function on the variants of rows, in what DuckDB reads,")
     given = {each.path: given_sql(columns[each.path], each.type) for each in valued(expression.root)}
     sql = to_sql(expression, {**columns, **given}, now_ms=now_ms)
     return taken_sql(sql, expression.type)

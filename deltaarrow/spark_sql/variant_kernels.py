@@ -5,7 +5,6 @@ null differs from NULL, and every value keeps its type.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,18 @@ from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.inferred_types import schema_of_variants
-from deltaarrow.spark_sql.kernel_calls import ELEMENTS, FIELDS, JSON, KIND, LEAF, MAKE, PARSE, PART, SCHEMA
+from deltaarrow.spark_sql.kernel_calls import (
+    ELEMENTS,
+    FIELDS,
+    JSON,
+    KIND,
+    LEAF,
+    MAKE,
+    PARSE,
+    PART,
+    SCHEMA,
+    Kernel,
+)
 from deltaarrow.spark_sql.types import VARIANT, sql_type
 from deltaarrow.variant import (
     VARIANT_NULL,
@@ -202,15 +212,15 @@ def _array(column: Any) -> pa.Array:
 
 _BYTES = sql_type(VARIANT)
 _KEYED = f"STRUCT(key VARCHAR, value {_BYTES})[]"
-KERNELS: dict[str, tuple[Callable[..., pa.Array], tuple[str, ...], str]] = {
-    PART: (_part, (_BYTES, "VARCHAR"), _BYTES),
-    LEAF: (_leaf, (_BYTES,), _LEAF_TYPE),
-    JSON: (_json, (_BYTES,), "VARCHAR"),
-    PARSE: (_parsed, ("VARCHAR",), _BYTES),
-    KIND: (_kinds, (_BYTES,), "VARCHAR"),
-    ELEMENTS: (_elements, (_BYTES,), _KEYED),
-    FIELDS: (_fields, (_BYTES,), _KEYED),
-    MAKE: (_made, ("VARCHAR[]", f"{_BYTES}[]"), _BYTES),
-    SCHEMA: (_schemas, (f"{_BYTES}[]",), "VARCHAR"),
+KERNELS = {
+    PART: Kernel(_part, (_BYTES, "VARCHAR"), _BYTES),
+    LEAF: Kernel(_leaf, (_BYTES,), _LEAF_TYPE),
+    JSON: Kernel(_json, (_BYTES,), "VARCHAR"),
+    PARSE: Kernel(_parsed, ("VARCHAR",), _BYTES),
+    KIND: Kernel(_kinds, (_BYTES,), "VARCHAR"),
+    ELEMENTS: Kernel(_elements, (_BYTES,), _KEYED),
+    FIELDS: Kernel(_fields, (_BYTES,), _KEYED),
+    MAKE: Kernel(_made, ("VARCHAR[]", f"{_BYTES}[]"), _BYTES),
+    SCHEMA: Kernel(_schemas, (f"{_BYTES}[]",), "VARCHAR"),
 }
-"""Each function with the types of its arguments and of its result."""
+"""Each function by its name."""

@@ -116,7 +116,7 @@ class RowScope:
             raise TypeError(f'a condition is SQL text, such as "id > 1", not {type(text).__qualname__}')
         try:
             found = condition_on(text, self._scope, self.target, self.now_ms)
-            sql = found.to_duckdb(self.column, has_kernels=True)
+            sql = found.to_duckdb(self.column)
         except UnsupportedFeatureError as error:
             raise UnsupportedFeatureError(f"in {text!r}: {error}", feature=error.feature) from error
         has_target = self.target in self.tables
@@ -200,7 +200,7 @@ class RowScope:
 
     def _sql(self, expression: Expression) -> str:
         columns = {path: self.column(path) for path in expression.columns}
-        return to_native_sql(expression, columns, now_ms=self.now_ms, has_kernels=True)
+        return to_native_sql(expression, columns, now_ms=self.now_ms)
 
 
 def _top(paths: Iterable[Path]) -> frozenset[TopColumn]:
