@@ -7,10 +7,11 @@ arithmetic may need more. A result is rounded half up to its scale; it is NULL b
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, Kernel
 
@@ -42,36 +43,41 @@ def _over_arrays(operation: Operation, result: pa.Decimal128Type) -> Callable[..
     limit = 10**result.precision
 
     def compute(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.Array:
-        found = [
-            None if a is None or b is None else operation(a, b)
-            for a, b in zip(_units(left), _units(right), strict=True)
-        ]
-        is_valid = [each is not None and -limit < each < limit for each in found]
-        words = [
-            each.to_bytes(16, "little", signed=True) if valid and each is not None else bytes(16)
-            for each, valid in zip(found, is_valid, strict=True)
-        ]
-        validity = pa.array(is_valid, pa.bool_()).buffers()[1]
-        return pa.Array.from_buffers(result, len(found), [validity, pa.py_buffer(b"".join(words))])
+        one, other = left.combine_chunks(), right.combine_chunks()
+        is_valid = pc.and_(one.is_valid(), other.is_valid())
+        # What the slots of NULL hold is computed as well, and left out at the end.
+        found: list[Any] = list(map(operation, _units(one), _units(other)))
+        if None in found or max(found, default=0) >= limit or min(found, default=0) <= -limit:
+            fits = [each is not None and -limit < each < limit for each in found]
+            is_valid = pc.and_(is_valid, pa.array(fits))
+            found = [each if fit else 0 for each, fit in zip(found, fits, strict=True)]
+        words = b"".join([each.to_bytes(16, "little", signed=True) for each in found])
+        return pa.Array.from_buffers(result, len(found), [is_valid.buffers()[1], pa.py_buffer(words)])
 
     return compute
 
 
-def _units(column: pa.ChunkedArray) -> list[int | None]:
-    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
-    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset :][: 2 * len(array)]
-    lows, highs = words[::2].view(np.uint64).tolist(), words[1::2].tolist()
-    found: list[int | None] = [high << 64 | low for low, high in zip(lows, highs, strict=True)]
-    if array.null_count:
-        valid = array.is_valid().to_pylist()
-        return [each if is_valid else None for each, is_valid in zip(found, valid, strict=True)]
-    return found
+def _units(column: pa.Decimal128Array) -> list[int]:
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :][: 2 * len(column)]
+    low, high = words[::2], words[1::2]
+    if np.array_equal(high, low >> 63):
+        short: list[int] = low.tolist()
+        return short
+    lows, highs = low.view(np.uint64).tolist(), high.tolist()
+    return [above << 64 | below for above, below in zip(highs, lows, strict=True)]
 
 
 def _half_up(dividend: int, divisor: int) -> int:
     """The integer nearest to a quotient; of two, the one farther from 0."""
     found = (2 * abs(dividend) + abs(divisor)) // (2 * abs(divisor))
     return found if (dividend < 0) == (divisor < 0) else -found
+
+
+def _without_digits(dropped: int) -> Callable[[int], int]:
+    """Like `_half_up` for a divisor that is a power of ten."""
+    divisor = 10**dropped
+    half = divisor // 2
+    return lambda number: (number + half) // divisor if number >= 0 else -((half - number) // divisor)
 
 
 def _factors(s1: int, s2: int) -> tuple[int, int]:
@@ -82,8 +88,8 @@ def _factors(s1: int, s2: int) -> tuple[int, int]:
 
 def _plus(s1: int, s2: int, scale: int) -> Operation:
     one, other = _factors(s1, s2)
-    dropped = 10 ** (max(s1, s2) - scale)
-    return lambda a, b: _half_up(a * one + b * other, dropped)
+    rounded = _without_digits(max(s1, s2) - scale)
+    return lambda a, b: rounded(a * one + b * other)
 
 
 def _minus(s1: int, s2: int, scale: int) -> Operation:
@@ -92,8 +98,8 @@ def _minus(s1: int, s2: int, scale: int) -> Operation:
 
 
 def _times(s1: int, s2: int, scale: int) -> Operation:
-    dropped = 10 ** (s1 + s2 - scale)
-    return lambda a, b: _half_up(a * b, dropped)
+    rounded = _without_digits(s1 + s2 - scale)
+    return lambda a, b: rounded(a * b)
 
 
 def _over(s1: int, s2: int, scale: int) -> Operation:
