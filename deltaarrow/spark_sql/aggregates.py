@@ -166,10 +166,14 @@ def _total(name: str, *, tries: bool = False) -> Callable[..., Node]:
 def _decimal_total(made: RowsCall, digits: tuple[int, int], *, tries: bool) -> str:
     """SQL of the sum of decimals; with `tries`, NULL beyond the range."""
     result = bounded_type(digits[0] + 10, digits[1])
-    if not tries or digits[0] + 10 <= MAX_PRECISION or made.rows.distinct:
+    if not tries or digits[0] + 10 <= MAX_PRECISION:
         return f"CAST({made.sql('sum')} AS {sql_type(result)})"
     # DuckDB's sum raises beyond 38 digits.
-    high, low = (made.sql("sum", each) for each in limbs("{0}", *digits))
+    if made.rows.distinct:
+        values = made.sql("list")
+        high, low = (f"list_sum(list_transform({values}, lambda v: {each}))" for each in limbs("v", *digits))
+    else:
+        high, low = (made.sql("sum", each) for each in limbs("{0}", *digits))
     return whole_total(high, low, result)
 
 
