@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 from deltaarrow.schema import PrimitiveType
 from deltaarrow.spark_sql.forms import staged, without_errors
-from deltaarrow.spark_sql.kernel_calls import decimal_call
+from deltaarrow.spark_sql.kernel_calls import Digits, decimal_call
 from deltaarrow.spark_sql.nodes import Node
 from deltaarrow.spark_sql.row_errors import raising
-from deltaarrow.spark_sql.types import MAX_PRECISION, adjusted_type, decimal_of, decimal_type
+from deltaarrow.spark_sql.types import MAX_PRECISION, adjusted_type, decimal_of, decimal_type, sql_type
 
 __all__ = [
     "Form",
@@ -41,7 +41,6 @@ __all__ = [
 _SHORT_PRECISION = 18
 """Digits of the decimals that DuckDB computes in 64 bits."""
 
-_LONG_PRECISION = 19
 _MIN_DIVISION_SCALE = 6
 _LIMB = f"CAST('{10**19}' AS HUGEINT)"
 _BEYOND = raising("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "a decimal result of more than 38 digits")
@@ -70,12 +69,12 @@ def added(left: Node, right: Node, sign: str) -> Form:
         # DuckDB's sum has one digit more than operands of one type, but not beyond 64 bits.
         most = precision if precision == _SHORT_PRECISION + 1 else precision - 1
         sql = f"CAST({{0}} AS DECIMAL({most},{scale})) {sign} CAST({{1}} AS DECIMAL({most},{scale}))"
-        return Form(result, f"({sql})" if most < precision else f"CAST({sql} AS {_sql(result)})")
+        return Form(result, f"({sql})" if most < precision else f"CAST({sql} AS {sql_type(result)})")
     if precision - 1 == MAX_PRECISION and scale == _scale(result):
         common = f"DECIMAL({MAX_PRECISION},{scale})"
         return Form(result, f"CAST({{0}} AS {common}) {sign} CAST({{1}} AS {common})", fails=True)
     operation = "plus" if sign == "+" else "minus"
-    return Form(result, _bound(_exactly(operation, _digits(left), _digits(right), result)), fails=True)
+    return Form(result, _exactly(operation, (p1, s1), (p2, s2), result), fails=True)
 
 
 def multiplied(left: Node, right: Node) -> Form:
@@ -84,11 +83,11 @@ def multiplied(left: Node, right: Node) -> Form:
     scale, precision = s1 + s2, p1 + p2 + 1
     result = adjusted_type(precision, scale)
     if scale != _scale(result):
-        return Form(result, _bound(_exactly("times", (p1, s1), (p2, s2), result)), fails=True)
+        return Form(result, _exactly("times", (p1, s1), (p2, s2), result), fails=True)
     # DuckDB computes the product of short decimals in 64 bits, whatever the result needs.
     is_short = max(p1, p2) <= _SHORT_PRECISION < p1 + p2
     factor = f"CAST({{0}} AS DECIMAL({_SHORT_PRECISION + 1},{s1}))" if is_short else "{0}"
-    return Form(result, f"CAST({factor} * {{1}} AS {_sql(result)})", fails=precision > MAX_PRECISION)
+    return Form(result, f"CAST({factor} * {{1}} AS {sql_type(result)})", fails=precision > MAX_PRECISION)
 
 
 def divided(left: Node, right: Node) -> Form:
@@ -101,8 +100,8 @@ def divided(left: Node, right: Node) -> Form:
 
 def divided_whole(left: Node, right: Node) -> str:
     """SQL of the whole part of the quotient, a long; it may raise."""
-    name = decimal_call("whole", _digits(left), _digits(right), (_LONG_PRECISION, 0))
-    return f"CAST({_bound(_called(name, _BEYOND_LONG))} AS BIGINT)"
+    whole = _exactly("whole", _digits(left), _digits(right), decimal_type(19, 0), beyond=_BEYOND_LONG)
+    return f"CAST({whole} AS BIGINT)"
 
 
 def remaining(left: Node, right: Node) -> Form:
@@ -113,9 +112,9 @@ def remaining(left: Node, right: Node) -> Form:
     result = decimal_type(min(p1 - s1, p2 - s2) + scale, scale)
     if whole + scale <= MAX_PRECISION:
         common = f"DECIMAL({whole + scale},{scale})"
-        sql = f"CAST(CAST({{0}} AS {common}) % CAST({{1}} AS {common}) AS {_sql(result)})"
+        sql = f"CAST(CAST({{0}} AS {common}) % CAST({{1}} AS {common}) AS {sql_type(result)})"
     else:
-        sql = _bound(_exactly("rest", (p1, s1), (p2, s2), result))
+        sql = _exactly("rest", (p1, s1), (p2, s2), result)
     return Form(result, sql, fails=True)
 
 
@@ -125,34 +124,28 @@ def not_negative(rest: Node, divisor: Node) -> Form:
     result = decimal_type(precision, scale)
     if p2 - s2 + scale < MAX_PRECISION:
         common = f"DECIMAL({p2 - s2 + scale + 1},{scale})"
-        total = f"CAST(CAST(o.a AS {common}) + CAST(o.b AS {common}) AS {_sql(result)})"
+        total = f"CAST(CAST(o.a AS {common}) + CAST(o.b AS {common}) AS {sql_type(result)})"
     else:
-        total = _exactly("plus", (precision, scale), (p2, s2), result)
+        total = _exactly("plus", (precision, scale), (p2, s2), result, ("o.a", "o.b"))
     return Form(result, _bound(f"CASE WHEN o.a < 0 AND o.b > 0 THEN {total} ELSE o.a END"), fails=True)
 
 
 def quotient(
-    dividend: str,
-    left: tuple[int, int],
-    divisor: str,
-    right: tuple[int, int],
-    result: PrimitiveType,
-    *,
-    tries: bool = False,
+    dividend: str, left: Digits, divisor: str, right: Digits, result: PrimitiveType, *, tries: bool = False
 ) -> str:
     """SQL of a quotient, rounded half up.
 
     Args:
         dividend: SQL of a decimal.
-        left: its precision and scale.
+        left: its digits.
         divisor: SQL of a decimal that is not 0.
-        right: its precision and scale.
+        right: its digits.
         result: the type of the quotient, whose scale is at least that of `left` without that of `right`.
         tries: whether the quotient is NULL beyond the range.
     """
     shift = _scale(result) - left[1] + right[1]
     if left[0] + shift > MAX_PRECISION:
-        sql = _bound(_exactly("over", left, right, result), dividend, divisor)
+        sql = _exactly("over", left, right, result, (dividend, divisor))
         return without_errors(sql) if tries else sql
     sign = "CASE WHEN (o.a < 0) = (o.b < 0) THEN 1 ELSE -1 END"
     stages = {"n": f"abs(o.a) * {_integer(10**shift)}", "d": "abs(o.b)"}, {"q": "o.n // o.d"}
@@ -191,20 +184,26 @@ def _from_units(sql: str, result: PrimitiveType) -> str:
     scale = _scale(result)
     whole = f"CAST({sql} AS DECIMAL({MAX_PRECISION},0))"
     if scale == 0:
-        return f"CAST({whole} AS {_sql(result)})"
-    return f"CAST({whole} * CAST('{'0.' + '1'.zfill(scale)}' AS DECIMAL({scale},{scale})) AS {_sql(result)})"
+        return f"CAST({whole} AS {sql_type(result)})"
+    return (
+        f"CAST({whole} * CAST('{'0.' + '1'.zfill(scale)}' AS DECIMAL({scale},{scale})) AS {sql_type(result)})"
+    )
 
 
-def _exactly(operation: str, left: tuple[int, int], right: tuple[int, int], result: PrimitiveType) -> str:
-    """SQL of the result of one of `decimal_kernels`; it raises beyond the range."""
+def _exactly(
+    operation: str,
+    left: Digits,
+    right: Digits,
+    result: PrimitiveType,
+    operands: tuple[str, str] = ("{0}", "{1}"),
+    beyond: str = _BEYOND,
+) -> str:
+    """SQL that calls one of `decimal_kernels`; where two values have no result, it raises `beyond`."""
     digits = decimal_of(result)
     assert digits is not None
-    return _called(decimal_call(operation, left, right, digits), _BEYOND)
-
-
-def _called(name: str, beyond: str) -> str:
-    """SQL of a function of ``o.a`` and ``o.b`` whose NULL beside values is an error."""
-    return f"CASE WHEN o.a IS NULL OR o.b IS NULL THEN NULL ELSE coalesce({name}(o.a, o.b), {beyond}) END"
+    found = f"{decimal_call(operation, left, right, digits)}(o.a, o.b)"
+    sql = f"CASE WHEN o.a IS NULL OR o.b IS NULL THEN NULL ELSE coalesce({found}, {beyond}) END"
+    return _bound(sql, *operands)
 
 
 def _bound(sql: str, one: str = "{0}", other: str = "{1}") -> str:
@@ -219,7 +218,7 @@ def _integer(value: int) -> str:
     return f"CAST('{value}' AS HUGEINT)"
 
 
-def _digits(node: Node) -> tuple[int, int]:
+def _digits(node: Node) -> Digits:
     digits = decimal_of(node.type)
     assert digits is not None
     return digits
@@ -229,9 +228,3 @@ def _scale(data_type: PrimitiveType) -> int:
     digits = decimal_of(data_type)
     assert digits is not None
     return digits[1]
-
-
-def _sql(data_type: PrimitiveType) -> str:
-    digits = decimal_of(data_type)
-    assert digits is not None
-    return f"DECIMAL({digits[0]},{digits[1]})"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,6 +20,7 @@ __all__ = [
     "PREFIX",
     "SCHEMA",
     "VARIANT_TEXT",
+    "Digits",
     "Kernel",
     "decimal_call",
 ]
@@ -57,6 +58,9 @@ The name spells the operation, and precision and scale of the operands and the r
 ``deltaarrow_decimal_times_38_18_38_18_38_6``.
 """
 
+Digits: TypeAlias = tuple[int, int]
+"""Precision and scale of a decimal."""
+
 
 class Kernel(NamedTuple):
     """A function that DuckDB calls with the Arrow arrays of its operands, and its types in DuckDB."""
@@ -66,8 +70,6 @@ class Kernel(NamedTuple):
     result: str
 
 
-def decimal_call(
-    operation: str, left: tuple[int, int], right: tuple[int, int], result: tuple[int, int]
-) -> str:
+def decimal_call(operation: str, left: Digits, right: Digits, result: Digits) -> str:
     """The name of the function for an operation on decimals of these digits."""
     return f"deltaarrow_decimal_{operation}_{'_'.join(map(str, (*left, *right, *result)))}"
