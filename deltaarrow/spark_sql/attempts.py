@@ -74,13 +74,22 @@ def _tried(name: str, bind: Callable[[Node, Node], Node]) -> Callable[[Node, Nod
         for each in (left, right):
             if not is_numeric(each.type) and each.type != VOID:
                 raise refused(f"{name} of {type_name(each.type)}")
-        return attempted(bind(left, right), name)
+        found = bind(left, right)
+        if isinstance(found, Call):
+            found = replace(found, operands=_in_turn(*found.operands, divides=bind in (divide, remainder)))
+        return attempted(found, name)
 
     return tried
 
 
-def _try_divide(left: Node, right: Node) -> Node:
-    return _tried("try_divide", divide)(left, right)
+def _in_turn(left: Node, right: Node, *, divides: bool) -> tuple[Node, Node]:
+    """The operands, of which one that may fail is NULL where Spark does not compute it."""
+    if divides and left.can_fail:
+        sql = "CASE WHEN {1} IS NULL OR {1} = 0 THEN NULL ELSE {0} END"
+        return call("if", (left, right), left.type, sql), right
+    if not divides and right.can_fail:
+        return left, call("if", (left, right), right.type, "CASE WHEN {0} IS NULL THEN NULL ELSE {1} END")
+    return left, right
 
 
 def _tolerant(bind: Callable[..., Node], error: str) -> Callable[..., Node]:
@@ -101,7 +110,7 @@ FUNCTIONS = (
     Function(
         ("try_multiply",), "number, number", (2, 2), _tried("try_multiply", lambda a, b: add(a, b, "*"))
     ),
-    Function(("try_divide",), "dividend, divisor", (2, 2), _try_divide),
+    Function(("try_divide",), "dividend, divisor", (2, 2), _tried("try_divide", divide)),
     Function(("try_mod",), "dividend, divisor", (2, 2), _tried("try_mod", remainder)),
     Function(("try_url_decode",), "text", (1, 1), _tolerant(url_decoded, NOT_ENCODED), "of ASCII"),
     Function(("try_parse_url",), "url, part[, key]", (2, 3), _tolerant(url_part, INVALID_URL), NOTE),

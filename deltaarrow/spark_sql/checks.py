@@ -2,7 +2,7 @@
 
 from deltaarrow.spark_sql.casts import cast
 from deltaarrow.spark_sql.forms import given
-from deltaarrow.spark_sql.function import Function, as_long
+from deltaarrow.spark_sql.function import Function, as_long, same_type
 from deltaarrow.spark_sql.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.types import (
     DOUBLE,
@@ -12,6 +12,7 @@ from deltaarrow.spark_sql.types import (
     LONG,
     STRING,
     VOID,
+    decimal_of,
     is_numeric,
     simple_string,
     sql_type,
@@ -34,6 +35,9 @@ def _null_if_zero(operand: Node) -> Node:
 def _zero_if_null(operand: Node) -> Node:
     if operand.type == VOID:
         return Constant(0, INTEGER)
+    if decimal_of(operand.type) is not None:
+        nodes, common = same_type((operand, Constant(0, INTEGER)))
+        return call("zeroifnull", nodes, common, "coalesce({0}, {1})")
     if operand.type not in (*INTEGRAL, FLOAT, DOUBLE):
         raise refused(f"zeroifnull of {type_name(operand.type)}")
     wider = operand if operand.type not in INTEGRAL[:2] and operand.type != FLOAT else cast(operand, INTEGER)
@@ -55,7 +59,7 @@ def _place(number: Node) -> Node:
 FUNCTIONS = (
     Function(("typeof",), "value", (1, 1), _type_of),
     Function(("nullifzero",), "number", (1, 1), _null_if_zero),
-    Function(("zeroifnull",), "number", (1, 1), _zero_if_null, "not of decimals"),
+    Function(("zeroifnull",), "number", (1, 1), _zero_if_null),
     Function(("bitmap_bucket_number",), "integer", (1, 1), _bucket),
     Function(("bitmap_bit_position",), "integer", (1, 1), _place),
 )

@@ -195,3 +195,18 @@ def test_a_literal_is_rounded_to_the_type_of_the_comparison():
     rows = pa.record_batch({"a": decimal_column([1, 2], (38, 0))})
     assert evaluate(parse_expression("a = 1.5", schema), rows).to_pylist() == [False, True]
     assert evaluate(parse_expression("a > 1.5", schema), rows).to_pylist() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("try_divide(1 / z, z)", [None, Decimal("0.111111")]),
+        ("try_mod(1 % z, z)", [None, Decimal(1)]),
+        ("try_add(n, 1 / z)", [None, None]),
+        ("try_multiply(n, z * big)", [None, None]),
+    ],
+)
+def test_try_functions_leave_out_the_operand_that_spark_leaves_out(text, expected):
+    columns = {"z": decimal_column([0, 3], (5, 0)), "n": decimal_column([None, None], (5, 0))}
+    columns["big"] = decimal_column([10**38 - 1] * 2, (38, 0))
+    assert computed(text, pa.record_batch(columns)).to_pylist() == expected
