@@ -9,12 +9,12 @@ from typing import Any
 
 from deltaarrow.catalogs.hive_entries import INPUT_FORMAT, OUTPUT_FORMAT, SERDE, HiveDatabase, HiveEntry
 from deltaarrow.catalogs.namespace import fold
-from deltaarrow.catalogs.web_requests import has_port
+from deltaarrow.catalogs.web_requests import AnswerLimits, has_port
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, UnsupportedFeatureError
 from deltaarrow.runtime.optional import require
 
-__all__ = ["HiveCatalog"]
+__all__ = ["BoundedSocket", "HiveCatalog"]
 
 _SCHEME, _PORT = "thrift", 9083
 _NAMES_PER_REQUEST = 500
@@ -26,7 +26,8 @@ class HiveCatalog:
     Args:
         uris: the address of the metastore, as in Spark's ``hive.metastore.uris``: ``thrift://host:9083``, or
             several addresses separated by commas, which are tried in turn.
-        timeout: seconds to wait for an answer.
+        timeout: seconds to wait for an answer; one that has begun has ten times as long, and a second more
+            for each 64 KiB.
         storage_options: options of the stores of tables; see `DeltaTable`. Pickles contain them.
 
     Needs the extra ``hive``. The constructor makes no request, and each request has a connection of its own.
@@ -139,18 +140,37 @@ class HiveCatalog:
 
     def _connected(self) -> Any:
         """A connection to the first metastore that can be reached."""
-        interface, rpc = _interface(), require("thriftpy2.rpc")
-        from thriftpy2.transport import TTransportException
-
+        interface, thrift = _interface(), require("thriftpy2.thrift")
+        protocols, transports = require("thriftpy2.protocol"), require("thriftpy2.transport")
         for place, (host, port) in enumerate(self._addresses, start=1):
+            plain = transports.TSocket(host, port, socket_timeout=round(self._timeout * 1000))
+            bounded = BoundedSocket(plain, AnswerLimits(host, self._timeout))
+            transport = transports.TBufferedTransportFactory().get_transport(bounded)
+            protocol = protocols.TBinaryProtocolFactory().get_protocol(transport)
             try:
-                return rpc.make_client(
-                    interface.ThriftHiveMetastore, host, port, timeout=round(self._timeout * 1000)
-                )
-            except (TTransportException, OSError):
+                transport.open()
+                return thrift.TClient(interface.ThriftHiveMetastore, protocol)
+            except (transports.TTransportException, OSError):
                 if place == len(self._addresses):
                     raise
         raise AssertionError("an address is always there")
+
+
+class BoundedSocket:
+    """A socket of thriftpy2 whose answers have limits of size and time."""
+
+    def __init__(self, socket: Any, limits: AnswerLimits) -> None:
+        self._socket, self._limits = socket, limits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+    def read(self, size: int) -> bytes:
+        """Return some of the bytes that come; raises as `AnswerLimits` does."""
+        self._limits.ensure_in_time()
+        found: bytes = self._socket.read(size)
+        self._limits.count(len(found))
+        return found
 
 
 def _entry(table: Any) -> HiveEntry:

@@ -1,4 +1,4 @@
-"""HTTP for the clients of catalogs: requests without redirections, limits of answers, checks of texts.
+"""The clients of catalogs: requests by HTTP without redirections, limits of answers, checks of texts.
 
 An answer that is longer than `MOST_BYTES` is refused. So is one that does not end: its headers and its body
 have ten times the timeout of the request, and a second more for each 64 KiB that have come.
@@ -21,6 +21,7 @@ from deltaarrow.errors import StorageError
 __all__ = [
     "MOST_BYTES",
     "TRANSIENT",
+    "AnswerLimits",
     "bounded_handlers",
     "checked_server",
     "checked_token",
@@ -50,32 +51,52 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class _BoundedReader(io.RawIOBase):
-    """What a socket receives, within limits of size and time.
+class AnswerLimits:
+    """The limits of size and time of one answer, which begins now.
 
-    Raises `StorageError`, which no client takes for a failure that passes.
+    The methods raise `StorageError`, which no client takes for a failure that passes.
+
+    Args:
+        host: the server, for errors.
+        timeout: seconds to wait for the server.
+        most: the most bytes; None for as many as come in time.
     """
 
-    def __init__(self, raw: io.RawIOBase, host: str, seconds: float, most: int | None) -> None:
-        self._raw, self._host, self._most, self._received = raw, host, most, 0
-        self._end = time.monotonic() + seconds
+    def __init__(self, host: str, timeout: float, most: int | None = MOST_BYTES) -> None:
+        self._host, self._most, self._received = host, most, 0
+        self._end = time.monotonic() + _TIMEOUTS * timeout
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
+    def ensure_in_time(self) -> None:
+        """Raise an error if more bytes had to come by now."""
         if time.monotonic() > self._end + self._received / _SLOWEST:
             raise StorageError(
                 f"the answer of {self._host} does not end: {self._received} bytes have come, and then too"
                 " few; try again later, or give a longer timeout"
             )
-        count: int | None = self._raw.readinto(buffer)
-        self._received += count or 0
+
+    def count(self, received: int) -> None:
+        """Add bytes that have come. Raise an error if they are too many."""
+        self._received += received
         if self._most is not None and self._received > self._most:
             raise StorageError(
                 f"the answer of {self._host} is longer than {self._most} bytes, which no client reads; ask"
                 " for less, as by a condition on partition columns"
             )
+
+
+class _BoundedReader(io.RawIOBase):
+    """What a socket receives, within limits of size and time."""
+
+    def __init__(self, raw: io.RawIOBase, limits: AnswerLimits) -> None:
+        self._raw, self._limits = raw, limits
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._limits.ensure_in_time()
+        count: int | None = self._raw.readinto(buffer)
+        self._limits.count(count or 0)
         return count
 
     def close(self) -> None:
@@ -88,9 +109,9 @@ class _BoundedResponse(http.client.HTTPResponse):
         self, sock: socket.socket, *arguments: Any, host: str, most: int | None, **named: Any
     ) -> None:
         super().__init__(sock, *arguments, **named)
-        seconds = _TIMEOUTS * (sock.gettimeout() or 60.0)
+        limits = AnswerLimits(host, sock.gettimeout() or 60.0, most)
         # Headers are read from it too, so that these end as well.
-        self.fp = io.BufferedReader(_BoundedReader(self.fp.detach(), host, seconds, most))
+        self.fp = io.BufferedReader(_BoundedReader(self.fp.detach(), limits))
 
 
 def _connection(kind: Any, most: int | None, *arguments: Any, **named: Any) -> Any:

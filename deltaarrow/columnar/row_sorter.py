@@ -22,6 +22,7 @@ import pyarrow as pa
 from deltaarrow.columnar.arrays import integers
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.runtime.fork_safety import Lock
+from deltaarrow.runtime.interrupts import ensure_wanted, same_for_threads
 
 __all__ = ["Part", "RowSorter", "SortLimits", "file_edge", "sorted_rows"]
 
@@ -165,7 +166,8 @@ class RowSorter:
     def __init__(self, limits: SortLimits, threads: int = 0) -> None:
         self._limits = limits
         self._threads = min(threads, _MOST_SORTED)
-        self._pool = ThreadPoolExecutor(self._threads, "deltaarrow-runs") if threads else None
+        begin = same_for_threads()
+        self._pool = ThreadPoolExecutor(self._threads, "deltaarrow-runs", begin) if threads else None
         self._sorting: deque[Future[_Run]] = deque()
         self._run_bytes = max(1, min(limits.memory // (16 if threads else 8), _LARGEST_RUN))
         self._pending: list[tuple[pa.RecordBatch, np.ndarray]] = []
@@ -204,6 +206,7 @@ class RowSorter:
 
         Raises `MemoryLimitError` if the rows do not go into the files that the limits allow.
         """
+        ensure_wanted()
         if not batch.num_rows:
             return
         self._pending.append((batch, keys))
@@ -310,6 +313,7 @@ class RowSorter:
 
     def read_with_keys(self, part: Part) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
         """Yield the rows of a part in their order, with their keys."""
+        ensure_wanted()
         batches = list(
             itertools.chain.from_iterable(
                 self._runs[each.run].read(each.start, each.stop) for each in part.slices
@@ -331,10 +335,12 @@ def sorted_rows(added: list[tuple[pa.RecordBatch, np.ndarray]]) -> tuple[pa.Reco
 
     The list, which has at least one batch, is emptied, so that its rows do not stay in memory meanwhile.
     """
+    ensure_wanted()
     keys = np.concatenate([each for _, each in added])
     rows = pa.Table.from_batches([batch for batch, _ in added]).combine_chunks()
     added.clear()
     order = np.argsort(keys, kind="stable")
+    ensure_wanted()
     return _one_batch(rows.take(integers(order))), keys[order]
 
 

@@ -7,6 +7,7 @@ table.
 """
 
 import os
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -81,11 +82,11 @@ class Threads:
         limits: TaskLimits,
         discard: Callable[[_Result], object] = lambda result: None,
     ) -> Generator[tuple[int, _Result], None, None]:
-        """Run tasks: see `Executor.run`. After an error, tasks that have not begun are left out."""
-        threads = max(1, min(limits.threads, len(tasks)))
+        """Run tasks: see `Executor.run`. After an error, tasks that have begun end at their next batch."""
+        threads, stop = max(1, min(limits.threads, len(tasks))), threading.Event()
         with (
             interruptible(lambda: None),  # Ctrl-C interrupts what the threads wait for
-            ThreadPoolExecutor(threads, limits.name, initializer=same_for_threads()) as pool,
+            ThreadPoolExecutor(threads, limits.name, initializer=same_for_threads(stop)) as pool,
         ):
             running = {pool.submit(task): place for place, task in enumerate(tasks)}
             try:
@@ -93,6 +94,7 @@ class Threads:
                     result = future.result()
                     yield running.pop(future), result
             except BaseException:
+                stop.set()
                 for result in finished_after_all(running):
                     discard(result)
                 raise

@@ -7,6 +7,8 @@ long. DuckDB asks for signals now and then, not in all kinds of work, and then r
 
 Where a program has a handler of SIGINT of its own, that handler decides, and nothing is done here. A handler
 of PySpark, which raises `KeyboardInterrupt` too, counts as Python's.
+
+Work in threads that is not DuckDB's ends by itself: it calls `ensure_wanted` for each batch of rows.
 """
 
 import contextlib
@@ -18,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 from deltaarrow.runtime.fork_safety import Lock
 
-__all__ = ["interruptible", "same_for_threads"]
+__all__ = ["TaskCancelledError", "ensure_wanted", "interruptible", "same_for_threads"]
 
 _OF_DUCKDB = "Query interrupted"
 """The text of the `RuntimeError` that DuckDB raises in place of `KeyboardInterrupt`."""
@@ -27,7 +29,11 @@ _OF_PYSPARK = "pyspark.core.context"
 """The module of the handler that a SparkContext sets, which raises `KeyboardInterrupt` too."""
 
 _thread = threading.local()
-"""Its `works_for_main` says whether a thread works for a call in the main thread."""
+"""What a thread works for: `works_for_main` for a call in the main thread, `stops` say when for nobody."""
+
+
+class TaskCancelledError(Exception):
+    """Ends work in a thread that nobody waits for any more; nobody sees this error."""
 
 
 @contextlib.contextmanager
@@ -53,20 +59,32 @@ def interruptible(interrupt: Callable[[], object]) -> Iterator[None]:
         watch.end(key)
 
 
-def same_for_threads() -> Callable[[], None]:
+def same_for_threads(*stops: threading.Event) -> Callable[[], None]:
     """Return what a new thread calls first that works for the caller: Ctrl-C interrupts both or neither.
+
+    Once one of `stops` is set, nobody waits for the work of the thread, and `ensure_wanted` ends it.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(initializer=same_for_threads()) as pool:
     ...     pool.submit(str, 1).result()
     '1'
     """
-    works_for_main = _works_for_main()
+    works_for_main, inherited = _works_for_main(), (*_stops(), *stops)
 
     def begin() -> None:
-        _thread.works_for_main = works_for_main
+        _thread.works_for_main, _thread.stops = works_for_main, inherited
 
     return begin
+
+
+def ensure_wanted() -> None:
+    """Raise `TaskCancelledError` in a thread whose work nobody waits for any more."""
+    if any(stop.is_set() for stop in _stops()):
+        raise TaskCancelledError
+
+
+def _stops() -> tuple[threading.Event, ...]:
+    return getattr(_thread, "stops", ())
 
 
 def _works_for_main() -> bool:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.row_sorter import RowSorter, SortLimits
 from deltaarrow.runtime.clock import Clock, system_clock
+from deltaarrow.runtime.interrupts import ensure_wanted
 from deltaarrow.write.completion import complete_rows
 from deltaarrow.write.file_set import FileSet
 from deltaarrow.write.layout import DATA_FILES, FileLayout
@@ -141,6 +142,7 @@ class FileWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch; columns are matched by name."""
+        ensure_wanted()
         for piece in self._layout.pieces(batch):
             parts = self._layout.split(piece)
             if self._gathered is None:

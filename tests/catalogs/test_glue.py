@@ -8,7 +8,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.catalogs import GlueCatalog, TableLocation, open_catalog
-from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError
+from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError, VersionExistsError
 from tests.support.stores import BUCKET
 
 ROWS = pa.table({"id": [1, 2]})
@@ -118,7 +118,12 @@ def test_a_database_without_a_place_has_tables_with_places(catalog, s3_options) 
         lake.sql(f"CREATE TABLE shop.orders (id INT) LOCATION '{uri}'")
         lake.sql("INSERT INTO shop.orders VALUES (1)")
         assert lake.sql("SELECT id FROM shop.orders").fetchall() == [(1,)]
+        shop = catalog.namespace("shop")
+        shop.add("sales", shop.find("orders"))  # a rename is stopped half-way, and repeated
         lake.sql("ALTER TABLE shop.orders RENAME TO shop.sales")
+        assert shop.tables() == ["sales"]
+        with pytest.raises(VersionExistsError, match="ALREADY_EXISTS"):
+            lake.sql("ALTER TABLE shop.sales RENAME TO shop.Sales")
         lake.sql("DROP TABLE shop.sales")
     assert da.DeltaTable(uri, storage_options=s3_options).count() == 1
 

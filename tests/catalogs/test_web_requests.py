@@ -2,14 +2,17 @@
 
 import contextlib
 import socketserver
+import struct
 import time
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
-from deltaarrow.catalogs import DeltaSharingCatalog, UnityCatalog
+from deltaarrow.catalogs import DeltaSharingCatalog, HiveCatalog, UnityCatalog
+from deltaarrow.catalogs.hive import BoundedSocket
 from deltaarrow.catalogs.sharing_download import download
-from deltaarrow.catalogs.web_requests import bounded_handlers, opener
+from deltaarrow.catalogs.web_requests import AnswerLimits, bounded_handlers, opener
 from deltaarrow.errors import StorageError
 from tests.support.serving import serving
 
@@ -22,6 +25,12 @@ STREAMS = {
     "one header": (HEAD + b"X: ", b"y"),
     "error": (b"HTTP/1.1 400 Bad Request\r\n\r\n", b" "),
     "status": (b"", b"H"),
+    # A reply by Thrift: a list of names, which has a million of them.
+    "thrift": (
+        struct.pack(">II17sI", 0x8001_0002, 17, b"get_all_databases", 0)
+        + struct.pack(">BHBI", 15, 0, 11, 1_000_000),
+        struct.pack(">I", 1) + b"a",
+    ),
 }
 
 
@@ -69,13 +78,15 @@ def clients(url):
         "token": lambda: DeltaSharingCatalog(oauth, "s", **times).namespaces(),
         "profile": lambda: DeltaSharingCatalog(f"{url}/profile", "s", **times).namespaces(),
         "download": lambda: download(f"{url}/file", 0, 1000, "a file", 0.1, 0.0),
+        "hive": lambda: HiveCatalog(url.replace("http", "thrift"), timeout=0.1).namespaces(),
     }
 
 
 CASES = [
-    *((stream, client) for stream in STREAMS for client in ("unity", "sharing")),
+    *((stream, client) for stream in STREAMS if stream != "thrift" for client in ("unity", "sharing")),
     *(("body", client) for client in ("token", "profile", "download")),
     *(("headers", client) for client in ("token", "profile", "download")),
+    ("thrift", "hive"),
 ]
 
 
@@ -96,6 +107,14 @@ def test_answer_that_is_too_long_is_not_read_to_its_end(stream):
         answer = asked.open(server.url, timeout=5)
         with pytest.raises(StorageError, match=r"127\.0\.0\.1.* is longer than 100000 bytes"):
             answer.read()
+
+
+def test_metastore_sends_no_more_than_a_limit():
+    socket = SimpleNamespace(read=lambda size: b"x" * size)
+    bounded = BoundedSocket(socket, AnswerLimits("host", 5.0, most=100))
+    assert len(bounded.read(100)) == 100
+    with pytest.raises(StorageError, match="longer than 100 bytes"):
+        bounded.read(1)
 
 
 def test_slow_answer_that_goes_on_is_read():

@@ -9,20 +9,24 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import deltaarrow
 from deltaarrow import write_deltalake
+from deltaarrow.columnar.row_sorter import RowSorter, SortLimits
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.engines import open_batches
 from deltaarrow.runtime.executors import TaskLimits, Threads, run_all
 from deltaarrow.runtime.interrupts import interruptible
 
 DOORS = """
-import os, signal, sys, threading
+import functools, os, signal, sys, threading
 
 import pyarrow as pa
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
@@ -42,6 +46,13 @@ SORTED = "SELECT a.range * 79 % 10003 AS x FROM range(1000000) a, range(1000000)
 spark, duckdb = deltaarrow.connect(dialect="spark"), deltaarrow.connect()
 for connection in (spark, duckdb):
     connection.attach(folder, "lake")
+
+
+config = Config()
+config.HistoryManager.enabled = False
+shell = InteractiveShell(config=config)
+shell.run_line_magic("load_ext", "deltaarrow")
+magic = functools.partial(shell.run_cell_magic, "delta")
 
 
 def of_cursor(cursor):
@@ -87,6 +98,10 @@ DOORS = {
         f"MERGE INTO lake.vectors t USING ({FOREVER}) s ON t.v = s.n WHEN MATCHED THEN DELETE"
     ),
     "copy": lambda: duckdb.execute(f"COPY ({FOREVER}) TO '{folder}/copy.parquet'"),
+    "cell": lambda: magic(
+        f"--dialect spark --attach lake={folder}", f"INSERT INTO lake.t SELECT 1, n FROM ({FOREVER})"
+    ),
+    "cell's rows": lambda: repr(magic("", FOREVER)),
 }
 for name, door in DOORS.items():
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -99,13 +114,50 @@ for name, door in DOORS.items():
 """
 
 
-def test_ctrl_c_is_a_keyboard_interrupt_at_every_door_and_leaves_no_file(tmp_path):
+def test_ctrl_c_is_a_keyboard_interrupt_at_every_door_and_leaves_no_file(tmp_path, tmp_path_factory):
     child = subprocess.run(
-        [sys.executable, "-c", DOORS, tmp_path], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", DOORS, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "IPYTHONDIR": str(tmp_path_factory.mktemp("ipython"))},
     )
     lines = child.stdout.splitlines()
     assert [line for line in lines if not line.endswith("- KeyboardInterrupt - []")] == [], child.stderr
-    assert len(lines) == 17, child.stderr
+    assert len(lines) == 19, child.stderr
+
+
+def _rows(batch):
+    while True:
+        yield batch
+
+
+def _sort(batch, folder):
+    with RowSorter(SortLimits(1 << 30), 1) as sorter:
+        for each in _rows(batch):
+            sorter.add(each, np.arange(each.num_rows, dtype=np.uint64))
+
+
+def _write(batch, folder):
+    write_deltalake(folder, pa.RecordBatchReader.from_batches(batch.schema, _rows(batch)))
+
+
+@pytest.mark.parametrize("work", [_sort, _write])
+def test_work_in_a_thread_that_nobody_waits_for_ends_at_its_next_batch(tmp_path, work):
+    batch, has_begun = pa.record_batch({"id": [1, 2, 3]}), threading.Event()
+
+    def endless():
+        has_begun.set()
+        work(batch, tmp_path)
+
+    def interrupted():
+        has_begun.wait()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all([endless, interrupted], TaskLimits(2, "a test"))
+    assert not list(tmp_path.rglob("*.parquet"))
 
 
 @pytest.fixture(autouse=True)

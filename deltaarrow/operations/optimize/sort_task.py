@@ -18,6 +18,7 @@ from deltaarrow.operations.optimize.ranges import sampled_keys
 from deltaarrow.operations.optimize.rewrite_task import RewrittenBin
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.futures import finished_after_all
+from deltaarrow.runtime.interrupts import same_for_threads
 from deltaarrow.scan import BatchReader, FileTask, TableLayout, columns_of_few_texts
 from deltaarrow.storage import decode_path
 from deltaarrow.write import WritePlan, write_files
@@ -145,7 +146,7 @@ class SortedFiles:
             added = write_files(plan, rows, clock=self.clock, threads=1)
             return [replace(each, clustering_provider=self.sorting.provider) for each in added]
 
-        with ThreadPoolExecutor(self.threads, thread_name_prefix="deltaarrow-sort") as pool:
+        with ThreadPoolExecutor(self.threads, "deltaarrow-sort", initializer=same_for_threads()) as pool:
             running = [pool.submit(write, each) for each in parts]
             try:
                 return [file for future in running for file in future.result()]

@@ -1,11 +1,12 @@
 """The handlers of ALTER TABLE: each form is one call of `DeltaTable.alter`."""
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deltaarrow.catalogs import Namespace
+from deltaarrow.catalogs import Namespace, fold
 from deltaarrow.errors import SchemaMismatchError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
 from deltaarrow.sql.duckdb_grammar.alteration import (
@@ -172,12 +173,18 @@ def _rename_table(session: "Session", statement: RenameTable) -> pa.Table:
             " table with CREATE TABLE ... DEEP CLONE, or give tables a LOCATION",
             feature="RENAME TO",
         )
-    new.ensure_free()
     if there.opener is not None:
+        new.ensure_free()
         _rename_in_catalog(old.namespace, old.name, new.namespace, new.name)
         return pa.table({})
-    new.namespace.add(new.name, there)
-    old.namespace.remove(old.name)
+    found = new.namespace.find(new.name)
+    # A rename that was stopped half-way has left both names.
+    is_begun = found is not None and found.uri == there.uri and fold(old.name) != fold(new.name)
+    if not is_begun:
+        new.ensure_free()
+        new.namespace.add(new.name, there)
+    with contextlib.suppress(KeyError):  # another process has repeated the statement, and ended it
+        old.namespace.remove(old.name)
     return pa.table({})
 
 
