@@ -18,10 +18,11 @@ array               list<element>                         large_list, list_view,
 map                 map<key, value>
 ==================  ====================================  =====================================
 
-Dictionary and run-end encoded columns have the type of their values. Column metadata becomes Arrow
-field metadata as in ``deltalake``: text stays text, any other value becomes JSON text. `JSON_KEYS` lists
-the keys with JSON text, so that their values survive a round trip. `TYPE_KEY` marks variant fields,
-because their Arrow type is a struct.
+Dictionary and run-end encoded columns have the type of their values. A column marked as of an extension type
+that Arrow does not know in this process has the storage type, as for all that reads it here. Column metadata
+becomes Arrow field metadata as in ``deltalake``: text stays text, any other value becomes JSON text.
+`JSON_KEYS` lists the keys with JSON text, so that their values survive a round trip. `TYPE_KEY` marks variant
+fields, because their Arrow type is a struct.
 """
 
 from collections.abc import Mapping

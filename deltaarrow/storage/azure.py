@@ -209,18 +209,19 @@ def _run(filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any
 def _run_again(
     filesystem: "fsspec.AbstractFileSystem", function: Any, *arguments: Any, **options: Any
 ) -> Any:
-    """What a coroutine returns, which runs again if the server has too many requests.
+    """What a coroutine returns, which runs again if the server has too many requests or cuts off its answer.
 
-    Microsoft's client repeats requests after other failures that may pass.
+    Microsoft's client repeats requests after other failures that may pass, but not where the text of an error
+    is cut off.
     """
-    from azure.core.exceptions import HttpResponseError
+    from azure.core.exceptions import HttpResponseError, IncompleteReadError
     from fsspec.asyn import sync
 
     for attempt in range(filesystem.retries):
         try:
             return sync(filesystem.loop, function, *arguments, **options)
         except HttpResponseError as error:
-            if error.status_code != _TOO_MANY:
+            if error.status_code != _TOO_MANY and not isinstance(error, IncompleteReadError):
                 raise
             after = error.response.headers.get("Retry-After") if error.response is not None else None
         time.sleep(wait_seconds(attempt, after, _RETRY_DELAY_S))

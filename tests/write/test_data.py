@@ -251,6 +251,27 @@ def _polars(values, dtype):
     return pl.DataFrame({"x": pl.Series(values, dtype=dtype)})
 
 
+def _extension(name, values):
+    """A column with the mark of an extension type, as other libraries hand it out."""
+    mark = {"ARROW:extension:name": name, "ARROW:extension:metadata": ""}
+    return pa.table([values], schema=pa.schema([pa.field("x", values.type, metadata=mark)]))
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (_extension("geoarrow.wkb", pa.array([b"\1\1"])), (pa.binary(), b"\1\1")),
+        (_extension("x.unknown", pa.array([5])), (pa.int64(), 5)),
+        (_extension("arrow.uuid", pa.array([b"0" * 16], pa.binary(16))), (pa.binary(), b"0" * 16)),
+    ],
+)
+def test_extension_type_that_nobody_knows_is_its_storage_type(data, wanted, tmp_path):
+    """As Arrow's specification says, and as every library shows the column that does not know the type."""
+    write_deltalake(tmp_path, data)
+    column = DeltaTable(tmp_path).to_pyarrow_table()["x"]
+    assert (column.type, column[0].as_py()) == wanted
+
+
 NAIVE = dt.datetime(2026, 1, 31, 12)
 AWARE = NAIVE.replace(tzinfo=dt.timezone(dt.timedelta(hours=9)))
 
@@ -263,6 +284,7 @@ AWARE = NAIVE.replace(tzinfo=dt.timezone(dt.timedelta(hours=9)))
         (_polars([1], pl.Int128), r"Polars' Int128; cast it, as by .cast\(pl.Decimal\(38, 0\)\)"),
         (_polars([1], pl.UInt128), "Polars' UInt128"),
         (_polars([[{"a": 1}]], pl.List(pl.Struct({"a": pl.Int128}))).lazy(), "Polars' Int128"),
+        (_extension("arrow.bool8", pa.array([1], pa.int8())), "bool8.*; cast the column first"),
         (pd.DataFrame({"x": pd.period_range("2026-01", periods=1, freq="M")}), r"period.*to_timestamp\(\)"),
         (pd.DataFrame({"x": pd.cut([1, 5, 9], 3)}), "category.*two columns"),
         (pd.DataFrame({"x": [1 + 2j]}), "complex128; write .values.real and .values.imag"),
