@@ -212,7 +212,8 @@ def plan_scan(
     layout = table_layout(snapshot, row_tracking_of(snapshot) if tracked else None)
     ensure_columns(layout.schema, wanted)
     ensure_columns(layout.schema, asked)
-    ensure_known(map(layout.schema.field, (*wanted, *asked)))
+    read = {*wanted, *asked}
+    ensure_known(field for field in layout.schema.fields if field.name in read)
     further = METADATA_FILE_COLUMNS if metadata is not None else ()
     asked_of_files = [*PLAN_COLUMNS, *recorded_columns(tracked), *further]
     if limit is not None and predicate is None:

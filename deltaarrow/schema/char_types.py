@@ -28,4 +28,9 @@ def char_length(field: Field) -> int | None:
 
 def holds_char(field: Field) -> bool:
     """Whether a column is CHAR(n), or declares it for strings inside."""
-    return CHAR_TYPE_KEY in field.metadata and bool(_CHAR_INSIDE.search(str(field.metadata[CHAR_TYPE_KEY])))
+    metadata = field.metadata
+    return (
+        bool(metadata)
+        and CHAR_TYPE_KEY in metadata
+        and bool(_CHAR_INSIDE.search(str(metadata[CHAR_TYPE_KEY])))
+    )

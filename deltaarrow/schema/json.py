@@ -39,6 +39,9 @@ class JsonObject(Mapping[str, JsonValue]):
         value = self._values[key]
         return copy.deepcopy(value) if isinstance(value, dict | list) else value
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
