@@ -9,14 +9,17 @@ any other value                 nothing: ``c = s`` compares the strings as they 
 ==============================  ====================================================================
 
 So it is for comparisons, ``CASE c WHEN``, ``decode`` and ``equal_null``, and for ``IN`` if its list has only
-string literals or only CHAR columns. ``BETWEEN``, ``nullif``, functions of the column and struct fields
-compare without padding.
+string literals or only CHAR columns. ``BETWEEN``, ``PIVOT``, ``nullif``, functions of the column and struct
+fields compare without padding.
 """
 
 from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, call, walk
 from deltaarrow.spark_sql.types import STRING
 
-__all__ = ["padded_list", "padded_pair"]
+__all__ = ["PLAIN", "padded_list", "padded_pair"]
+
+PLAIN = "plain"
+"""The key, among the metadata of a comparison's node, that says that nothing is padded."""
 
 
 def padded_pair(left: Node, right: Node) -> tuple[Node, Node]:

@@ -21,7 +21,7 @@ from deltaarrow.schema import (
 )
 from deltaarrow.schema.keys import COLLATIONS_KEY
 from deltaarrow.spark_sql.casts import cast, cast_mismatch
-from deltaarrow.spark_sql.char_comparison import padded_list, padded_pair
+from deltaarrow.spark_sql.char_comparison import PLAIN, padded_list, padded_pair
 from deltaarrow.spark_sql.intervals import Interval, moved
 from deltaarrow.spark_sql.named_types import CAST_FUNCTIONS, data_type_of
 from deltaarrow.spark_sql.nested import leaf_types
@@ -247,7 +247,10 @@ class _Binder:
             raise
 
     def _compare(self, node: "exp.Expr") -> Node:
-        return compare(*padded_pair(*self._both(node)), _COMPARISONS[node.key])
+        left, right = self._both(node)
+        if PLAIN not in node.meta:
+            left, right = padded_pair(left, right)
+        return compare(left, right, _COMPARISONS[node.key])
 
     def _both(self, node: "exp.Expr") -> tuple[Node, Node]:
         return self.bind(node.this), self.bind(node.expression)

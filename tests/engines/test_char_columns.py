@@ -165,11 +165,21 @@ def test_conditions_skip_files_by_strings_without_padding(table, text):
     assert explanation.left_files < explanation.files
 
 
+def test_a_pivot_compares_without_padding(table):
+    query = "SELECT * FROM (SELECT id, c FROM delta.`{}`) PIVOT (count(id) FOR c IN ('z', 'z   '))"
+    with da.connect(dialect="spark") as connection:
+        assert connection.sql(query.format(table)).fetchall() == [(None, 1)]
+
+
 def test_changes_and_other_tables_have_padded_strings(table, tmp_path):
     with da.connect(dialect="spark") as connection:
-        connection.sql(f"CREATE TABLE delta.`{tmp_path}` USING delta AS SELECT id, c, a FROM delta.`{table}`")
-    found = da.DeltaTable(tmp_path).to_pyarrow_table(filters="id = 1").to_pylist()
-    assert found == [{"id": 1, "c": "z   ", "a": ["q  "]}]
+        query = f"SELECT id, c, upper(c) AS u, a FROM delta.`{table}`"
+        connection.sql(f"CREATE TABLE delta.`{tmp_path}` USING delta AS {query}")
+    copy = da.DeltaTable(tmp_path)
+    declared = [field.metadata.get(DECLARED) for field in copy.schema().fields]
+    assert declared == [None, "char(4)", None, "array<char(3)>"]
+    found = copy.to_pyarrow_table(filters="c = 'z'").to_pylist()
+    assert found == [{"id": 1, "c": "z   ", "u": "Z   ", "a": ["q  "]}]
     changes = da.DeltaTable(table).load_cdf(1, 1).read_all().select(["id", "c", "st", "k"])
     assert changes.to_pylist() == [{"id": 1, "c": "z   ", "st": {"x": "s  ", "y": 1}, "k": "x  "}]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_literal
 from deltaarrow.schema import Field, StructType
 from deltaarrow.spark_sql.aggregates import find_aggregate
+from deltaarrow.spark_sql.char_comparison import PLAIN
 from deltaarrow.spark_sql.function import same_type
 from deltaarrow.spark_sql.generators import Generated
 from deltaarrow.spark_sql.nested import array_of, struct_of
@@ -71,6 +72,8 @@ def pivoted(context: Context, writer: Writer, source: Source, pivot: "exp.Expr",
             exp.NullSafeEQ(this=column.copy(), expression=value.copy())
             for column, value in zip(columns_for, values, strict=True)
         ]
+        for comparison in equal:
+            comparison.meta[PLAIN] = True
         is_value = functools.reduce(lambda one, two: exp.And(this=one, expression=two), equal)
         where = exp.Where(this=is_value)
         counted = taking.bind(

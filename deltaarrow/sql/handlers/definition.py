@@ -18,6 +18,7 @@ from deltaarrow.errors import (
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import Definition, NewTable, WriteResult, cast_rows, define_table, like_table
 from deltaarrow.schema import Field, Schema, resolve_partition_columns, without_table_metadata
+from deltaarrow.schema.keys import CHAR_TYPE_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.duckdb_grammar.definition import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.kind import StatementKind
@@ -158,7 +159,22 @@ def _rows(session: "Session", text: str, columns: Sequence[Field] = ()) -> pa.Re
     query = QueryRows(session, text)
     if columns:
         return _declared_rows(query, columns)
-    return query.reader()
+    return _with_lengths(query) if session.dialect == "spark" else query.reader()
+
+
+def _with_lengths(query: QueryRows) -> pa.RecordBatchReader:
+    """The rows of a query, with the lengths of columns that it takes from tables, CHAR(n) and VARCHAR(n)."""
+    reader = query.reader()
+    declared = [each.metadata.get(CHAR_TYPE_KEY) for each in query.schema.fields]
+    if not any(declared):
+        return reader
+    fields = [
+        field if text is None else field.with_metadata({**(field.metadata or {}), CHAR_TYPE_KEY: str(text)})
+        for field, text in zip(reader.schema, declared, strict=True)
+    ]
+    schema = pa.schema(fields)
+    batches = (pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _declared_rows(query: QueryRows, columns: Sequence[Field]) -> pa.RecordBatchReader:
