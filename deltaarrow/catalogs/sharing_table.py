@@ -36,7 +36,7 @@ from deltaarrow.expressions import Predicate
 from deltaarrow.log import LogState, served_state
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.runtime.fork_safety import Lock
-from deltaarrow.schema import Schema, column_mapping_mode
+from deltaarrow.schema import column_mapping_mode, schema_of_log
 from deltaarrow.storage import Store
 
 __all__ = ["SharedTable"]
@@ -205,9 +205,7 @@ class SharedTable:
         )
         if mode != "none" or not metadata.partition_columns:
             return {}
-        return predicate_hints(
-            predicate, Schema.from_json(metadata.schema_string), metadata.partition_columns
-        )
+        return predicate_hints(predicate, schema_of_log(metadata.schema_string), metadata.partition_columns)
 
     def _of(self, head: SharedVersion, question: _Question, limit: int | None = None) -> SharedVersion:
         """The files of a version whose protocol and metadata are known, or only some with so many rows."""

@@ -78,7 +78,7 @@ def live_rows(
     locate: bool = False,
     encoded: frozenset[str] = frozenset(),
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files as they are written again, file by file.
+    """Yield the rows of files as they are written again, file by file; strings of CHAR(n) are not padded.
 
     Args:
         layout: with row tracking where there are hidden columns.
@@ -90,7 +90,7 @@ def live_rows(
     names = tuple(layout.table_schema.names)
     places = (scan.FILE_COLUMN, scan.ROW_COLUMN) if locate else ()
     tracked = scan.ROW_TRACKING_COLUMNS if hidden else ()
-    reader = scan.BatchReader(layout, (*names, *tracked), locate=locate, encoded=encoded)
+    reader = scan.BatchReader(layout.as_stored, (*names, *tracked), locate=locate, encoded=encoded)
     in_files = [*names, *(each.name for each in hidden), *places]
     for batch in reader.read(tasks):
         yield batch.rename_columns(in_files) if hidden else batch

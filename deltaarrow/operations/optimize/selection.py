@@ -48,7 +48,7 @@ def plan_files(snapshot: Snapshot, selection: Selection) -> ScanPlan:
     Raises `InvalidPredicateError` for a condition that is not on partition columns.
     """
     tracking = tracking_of(snapshot)
-    layout = table_layout(snapshot, tracking).as_stored
+    layout = table_layout(snapshot, tracking)
     for condition in selection.conditions:
         _ensure_on_partitions(condition, snapshot.partition_columns)
     predicates = tuple(condition.predicate for condition in selection.conditions)

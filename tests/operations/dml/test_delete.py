@@ -174,6 +174,21 @@ def test_conditions_on_char_strings_find_what_queries_find(tmp_path):
     assert table.to_pyarrow_table()["k"].to_pylist() == ["e "]
 
 
+def test_rewritten_files_keep_char_strings_as_they_are_stored(tmp_path):
+    declared = {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}
+    schema = Schema([Field("id", "long"), *(Field(name, "string", metadata=declared) for name in "ck")])
+    table = DeltaTable.create(str(tmp_path), schema, partition_by=["k"])
+    data = pa.table({"id": [1, 2], "c": ["a", "b"], "k": ["x", "x"]})
+    write_deltalake(table, data, mode="append")
+    table.delete("id = 1")
+    write_deltalake(table, data, mode="append")
+    assert table.optimize.compact(predicate="k = 'x'")["numFilesRemoved"] == 2
+    (add,) = table.snapshot.files().to_pylist()
+    assert add["partition_values"] == [("k", "x")]
+    assert '"minValues":{"id":1,"c":"a"}' in add["stats"]
+    assert table.to_pyarrow_table(filters="c = 'b'")["k"].to_pylist() == ["x  ", "x  "]
+
+
 def test_a_file_whose_rows_the_log_does_not_count(tmp_path):
     table = make(tmp_path, pa.table({"id": [1, 2, 3]}), VECTORS)
     commit = tmp_path / "_delta_log" / f"{0:020}.json"

@@ -342,7 +342,7 @@ def test_texts_keep_to_their_declared_length(tmp_path):
 
 
 def test_char_strings_are_padded_where_statements_read_them(tmp_path):
-    """A rewritten file has the padding of the rows that it keeps; values that are set are as given."""
+    """Rows that a file keeps stay as they were stored; values that are set are as given."""
     padded = Field("v", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})
     DeltaTable.create(
         tmp_path, Schema([Field("id", "long"), padded, Field("w", "string")]), configuration=VECTORS
