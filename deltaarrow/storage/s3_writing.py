@@ -22,6 +22,7 @@ __all__ = ["S3Output", "attempts_of", "delete_objects", "put_object_if_absent"]
 _PART_BYTES = 8 << 20
 _CONFLICT_RETRIES = 5
 _PAUSE_SECONDS = 0.05
+_BUSY_SECONDS = 0.2
 _LONGEST_S = 10.0
 """After this time a put is not repeated."""
 _MOST_DELETED = 1000
@@ -64,7 +65,8 @@ def put_object_if_absent(filesystem: "fsspec.AbstractFileSystem", path: str, dat
         asked += 1
         if asked >= attempts or time.monotonic() > last:
             raise failure
-        time.sleep(wait_seconds(asked, None, _PAUSE_SECONDS))
+        # A server that has answered is too busy; one that has not may have carried out the put long ago.
+        time.sleep(wait_seconds(asked, None, _PAUSE_SECONDS if code is None else _BUSY_SECONDS))
 
 
 def attempts_of(filesystem: "fsspec.AbstractFileSystem") -> int:
@@ -117,8 +119,13 @@ async def _sent_once(filesystem: "fsspec.AbstractFileSystem", method: str, reque
 def _may_repeat(
     request_dict: dict[str, Any], caught_exception: BaseException | None = None, **_: Any
 ) -> bool | None:
-    """Answer botocore: no repetition of a conditional put without an answer; None lets botocore decide."""
-    return False if caught_exception is not None and "If-None-Match" in request_dict["headers"] else None
+    """Answer botocore: no repetition of a conditional put; None lets botocore decide.
+
+    `put_object_if_absent` repeats its own puts. s3fs repeats those of an `S3Output` that have no answer.
+    """
+    headers = request_dict["headers"]
+    is_repeated = caught_exception is not None or f"x-amz-meta-{_MARK}" not in headers
+    return False if "If-None-Match" in headers and is_repeated else None
 
 
 def _code(error: BaseException) -> str | None:

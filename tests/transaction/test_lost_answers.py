@@ -142,6 +142,23 @@ def test_a_put_that_never_arrived_is_in_doubt_and_its_files_stay(server, table, 
     assert len(data_files(server, table)) == 2
 
 
+@pytest.mark.parametrize("fault", ["busy", "broken"])
+def test_put_that_a_server_never_takes_is_repeated_by_one_client_alone(server, table, uri, fault):
+    """botocore would repeat each of our attempts."""
+    options = {**server.options, "config_kwargs": {"retries": {"mode": "standard", "total_max_attempts": 3}}}
+    other, asked = DeltaTable(uri, storage_options=options), Counter[str]()
+
+    def decide(request: Request):
+        asked[request.method] += request.is_commit() and request.method == "PUT"
+        return fault if request.is_commit() else None
+
+    server.fault = decide
+    with pytest.raises(CommitStateUnknownError):
+        write_deltalake(other, ROWS, mode="append")
+    assert asked["PUT"] == 2
+    assert ids(uri, server) == [1, 2]
+
+
 def test_a_commit_that_is_refused_is_not_in_doubt(server, table, uri):
     """The server says no, and there is nothing under the name: the files of the commit are deleted."""
     server.fault = lambda request: "refused" if request.is_commit() else None
