@@ -183,7 +183,7 @@ def _mean(name: str, *, tries: bool = False) -> Callable[..., Node]:
     def bind(rows: Rows, operand: Node) -> Node:
         if isinstance(operand.type, IntervalType):
             made, kind = RowsCall(rows, (operand,)), bounded_type(MAX_PRECISION, 0)
-            mean = quotient(made.sql("sum"), (MAX_PRECISION, 0), made.sql("count"), _COUNT, kind, tries=tries)
+            mean = quotient(made.sql("sum"), (30, 0), made.sql("count"), _COUNT, kind, tries=tries)
             whole = IntervalType("interval day to second")
             return made.node(name, whole, f"CAST({mean} AS BIGINT)", fails=True)
         operand = as_number(operand, name)

@@ -144,14 +144,12 @@ def quotient(
         tries: whether the quotient is NULL beyond the range.
     """
     shift = _scale(result) - left[1] + right[1]
-    if left[0] + shift > MAX_PRECISION:
+    if max(left[0] + shift, right[0]) >= MAX_PRECISION:
         sql = _exactly("over", left, right, result, (dividend, divisor))
         return without_errors(sql) if tries else sql
     sign = "CASE WHEN (o.a < 0) = (o.b < 0) THEN 1 ELSE -1 END"
-    stages = {"n": f"abs(o.a) * {_integer(10**shift)}", "d": "abs(o.b)"}, {"q": "o.n // o.d"}
-    up = "CASE WHEN o.n - o.q * o.d >= o.d - (o.n - o.q * o.d) THEN 1 ELSE 0 END"
-    amount = staged(f"o.q + {up}", *stages)
-    sql = _from_units(f"{sign} * {amount}", result)
+    amount = f"(abs(o.a) * {_integer(2 * 10**shift)} + abs(o.b)) // (2 * abs(o.b))"
+    sql = _from_units(f"{sign} * ({amount})", result)
     return _bound(f"TRY({sql})" if tries else sql, units(dividend, *left), units(divisor, *right))
 
 
