@@ -88,7 +88,11 @@ class ChangeFileWriter:
     """
 
     def __init__(self, plan: WritePlan, *, clock: Clock = system_clock, threads: int | None = None) -> None:
-        self._writer = FileWriter(FileLayout(plan, _CHANGE_FILES, clock), threads)
+        self._plan = plan
+        self._clock = clock
+        self._threads = threads
+        # Most tables have no change data files, and the layout of many columns takes milliseconds.
+        self._writer: FileWriter | None = None
 
     def __enter__(self) -> Self:
         """Begin; no file is opened before there are rows."""
@@ -98,14 +102,19 @@ class ChangeFileWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Delete the files unless `finish` was called and the block ended without an error."""
-        self._writer.__exit__(kind, error, trace)
+        if self._writer is not None:
+            self._writer.__exit__(kind, error, trace)
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch; columns are matched by name."""
+        if self._writer is None:
+            self._writer = FileWriter(FileLayout(self._plan, _CHANGE_FILES, self._clock), self._threads)
         self._writer.write(batch)
 
     def finish(self) -> list[AddCDCFile]:
         """Write the waiting rows, close all files and return the actions."""
+        if self._writer is None:
+            return []
         return [
             AddCDCFile(path=each.path, partition_values=each.partition_values, size=each.size)
             for each in self._writer.finish()

@@ -33,6 +33,7 @@ __all__ = ["FileWriter", "added_files", "write_files"]
 
 _WORTH_A_FILE = 16 << 20
 _WORTH_A_THREAD = 1 << 20
+_FEW_FILES = 16
 _MAX_THREADS = 8
 _NEVER = 1 << 62
 _GATHERED_BYTES = 256 << 20
@@ -158,7 +159,8 @@ class FileWriter:
         """Write the waiting rows, close all files and return them in the order in which they were begun."""
         if self._gathered is not None:
             self._write(self._gathered.parts())
-        if not self._files.are_begun and self._groups.bytes < _WORTH_A_THREAD:
+        are_small = self._groups.bytes < _WORTH_A_THREAD and len(self._groups) <= _FEW_FILES
+        if are_small and not self._files.are_begun:
             self._files.write_at_once()
         for key, row_group in self._groups.drain():
             self._files.write(key, row_group, is_last=True)

@@ -65,6 +65,10 @@ class RowGroups(Generic[_Key]):
         self.bytes = 0
         """The Arrow bytes of the waiting rows."""
 
+    def __len__(self) -> int:
+        """The number of partitions with waiting rows."""
+        return len(self._waiting)
+
     def add(self, parts: Iterable[tuple[_Key, Selection]]) -> Iterator[tuple[_Key, RowGroup]]:
         """Add the parts of a batch, each of at most `max_rows`; yield the row groups that are due."""
         for key, part in parts:

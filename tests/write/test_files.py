@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import stat
+import threading
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -399,3 +400,18 @@ def test_many_partitions_are_flushed_while_others_are_written(tmp_path, monkeypa
     with pytest.raises(StorageError, match="broken"):
         write_files(plan_for(tmp_path / "u", table.schema, partition_columns=("p",)), table.to_reader())
     assert files_in(tmp_path / "u") == []
+
+
+@pytest.mark.parametrize(("count", "thread"), [(16, "MainThread"), (17, "deltaarrow-write")])
+def test_many_small_files_are_written_by_threads(tmp_path, monkeypatch, count, thread):
+    names, write = set(), _LocalOutput.write
+
+    def note(output, data):
+        names.add(threading.current_thread().name.partition("_")[0])
+        return write(output, data)
+
+    monkeypatch.setattr(_LocalOutput, "write", note)
+    table = pa.table({"p": range(count), "a": range(count)})
+    plan = plan_for(tmp_path, table.schema, partition_columns=("p",))
+    assert len(write_files(plan, table.to_reader(), threads=2)) == count
+    assert names == {thread}
