@@ -1,7 +1,8 @@
-"""SQL on one node: what the front end adds to a query and to a MERGE, and the pipeline beside Spark.
+"""SQL on one node: what the front end adds to queries and to a MERGE, and the pipeline beside Spark.
 
 A query over many small files is asked of plain DuckDB with the same files, so the difference is parsing,
-names, planning and the look for a newer version. A MERGE in SQL is compared with the same one by methods.
+names, planning and the look for a newer version; so is a query with long lists of literals. A MERGE in SQL is
+compared with the same one by methods.
 The difference is the source, which is a query in SQL: reading it costs 14 ms, and compiling it 3 ms.
 The pipeline is one batch of ``sql/pipeline`` into an empty lake, by the same files on both engines; the start
 of Spark's JVM is not timed.
@@ -28,6 +29,10 @@ _QUERY = """
 SELECT status, count(*) AS orders, sum(quantity) AS quantity, max(cents) AS dearest
 FROM {table} WHERE discount > 0.02 GROUP BY status ORDER BY status
 """
+_LISTED = (
+    "SELECT count(*), sum(cents) FROM {table} WHERE quantity IN ({numbers}) AND status NOT IN ({strings})"
+)
+_LITERALS = 20_000
 _MERGE = """
 MERGE INTO delta.`{table}` AS t USING source AS s
 ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber
@@ -51,6 +56,20 @@ def cases(scale: Scale) -> list[Case]:
             {OURS: partial(_query, dialect=dialect), "duckdb, bare files": _query_of_bare_files},
             texts_of_rows,
             targets=(Target("duckdb, bare files", 1, plus=0.005),),
+        )
+        for dialect in ("spark", "duckdb")
+    ]
+    listed = _listed()
+    queries += [
+        Case(
+            f"query_with_lists_of_{short(_LITERALS)}_literals_in_dialect_of_{dialect}",
+            small,
+            {
+                OURS: partial(_query, dialect=dialect, text=listed),
+                "duckdb, bare files": partial(_query_of_bare_files, text=listed),
+            },
+            texts_of_rows,
+            targets=(Target("duckdb, bare files", 3),),
         )
         for dialect in ("spark", "duckdb")
     ]
@@ -78,21 +97,31 @@ def _write_nothing(_: Path) -> None:
 # --- queries ---------------------------------------------------------------------------------------
 
 
-def _query(data: Path, _: Path, dialect: str) -> Iterator[Any]:
+def _listed() -> str:
+    """A query with half of the literals as numbers and half as strings."""
+    numbers = range(0, _LITERALS, 2)
+    return _LISTED.format(
+        table="{table}",
+        numbers=", ".join(map(str, numbers)),
+        strings=", ".join(f"'{number}'" for number in numbers),
+    )
+
+
+def _query(data: Path, _: Path, dialect: str, text: str = _QUERY) -> Iterator[Any]:
     from deltaarrow.sql import connect
 
     quote = "`" if dialect == "spark" else "'"
-    query = _QUERY.format(table=f"delta.{quote}{data}{quote}")
+    query = text.format(table=f"delta.{quote}{data}{quote}")
     con = connect(dialect=dialect)
     yield
     while True:
         yield con.sql(query).fetchall()
 
 
-def _query_of_bare_files(data: Path, _: Path) -> Iterator[Any]:
+def _query_of_bare_files(data: Path, _: Path, text: str = _QUERY) -> Iterator[Any]:
     import duckdb
 
-    query = _QUERY.format(table=f"read_parquet('{data}/*.parquet')")
+    query = text.format(table=f"read_parquet('{data}/*.parquet')")
     con = duckdb.connect()
     yield
     while True:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from deltaarrow.engines.duckdb_lists import ListedLiterals, list_members
 from deltaarrow.expressions import (
     MIRRORED,
     NULL,
@@ -107,12 +108,14 @@ class Conditions:
 
     `resolve` returns the table column that a node refers to, None for anything else. `parameters` are the
     values of a prepared statement, by name or, from ``"1"`` on, by number, and those of variables, by name.
+    `lists` are the literals of long ``IN`` lists.
     """
 
     resolve: "Callable[[exp.Expr], Found | None]"
     parameters: Mapping[str, Any]
     time_zone: str
     has_collation: bool
+    lists: ListedLiterals
 
     def read(self, node: "exp.Expr") -> Predicate:
         """Return the tree of a condition; parts that are not understood are `Opaque`."""
@@ -151,7 +154,10 @@ class Conditions:
         found = self.resolve(node.this)
         if found is None or not node.expressions:
             return _OPAQUE
-        members = self._literals(node.expressions, found[1])
+        nodes = node.expressions
+        if len(nodes) == 1 and nodes[0].key == "literal" and nodes[0].name in self.lists:
+            nodes = list(list_members(self.lists[nodes[0].name]))
+        members = self._literals(nodes, found[1])
         known = [each.value for each in members if each is not None and each.value is not None]
         if any(each is None for each in members):
             return _OPAQUE

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.engines.duckdb_depth import shallow
+from deltaarrow.engines.duckdb_lists import ListedLiterals, shortened_lists
 from deltaarrow.engines.duckdb_travel import Call, Travel, folded_tokens
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import And, Column, Predicate
@@ -118,6 +119,7 @@ class Statement:
         hides_columns: whether it reads columns without mentioning them, as ``*`` does.
         functions: case-folded names of functions that sqlglot does not know: DuckDB's, or a user's macros.
         is_definition: whether it creates a view or a macro, which keeps the text.
+        lists: the literals of long ``IN`` lists, which are no nodes of the tree.
     """
 
     tree: "exp.Expr" = field(repr=False)
@@ -129,6 +131,7 @@ class Statement:
     hides_columns: bool
     functions: frozenset[str]
     is_definition: bool
+    lists: ListedLiterals = field(repr=False)
 
     def columns(
         self, reference: Reference, schema: StructType, built_in: Callable[[], frozenset[str]]
@@ -210,7 +213,7 @@ class Statement:
             return None
         values = self.values(parameters)
         resolve = functools.partial(self._resolve, reference, scope, schema)
-        conditions = Conditions(resolve, values, settings.time_zone, settings.has_collation)
+        conditions = Conditions(resolve, values, settings.time_zone, settings.has_collation, self.lists)
         usable = []
         for node, meets_nulls in scope.conditions():
             found = conditions.read(node)
@@ -356,14 +359,15 @@ def parse_statement(text: str) -> Statement | None:
     # Blank out what comes before, so that positions stay those of the text.
     text = " " * offset + text[offset:]
     try:
-        tokens, specials = folded_tokens(dialect.tokenize(text), text)
+        short, lists = shortened_lists(dialect.tokenize(text))
+        tokens, specials = folded_tokens(short, text)
         try:
             trees = dialect.parser().parse(tokens, text)
         except (SqlglotError, RecursionError) as error:
             if not isinstance(error.__cause__ or error.__context__ or error, RecursionError):
                 raise
             trees = dialect.parser().parse(shallow(tokens, _known_functions()), text)
-        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens, specials)
+        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens, specials, lists)
     except (SqlglotError, RecursionError):
         return None
 
@@ -390,10 +394,10 @@ def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
     found = []
     dots = {place for place, token in enumerate(tokens, -1) if token.token_type == TokenType.DOT}
     for place, token in enumerate(tokens):
-        folded = fold(token.text)
-        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER) and "." in folded:
+        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER) and "." in token.text:
+            folded = fold(token.text)
             found += [QualifiedName(token.start, each, is_text=True) for each in schemas if each in folded]
-        elif folded in schemas and place in dots:
+        elif place in dots and (folded := fold(token.text)) in schemas:
             found.append(QualifiedName(token.start, folded, is_text=False))
     return found
 
@@ -422,7 +426,7 @@ def _dialect() -> "type[Dialect]":
 
 
 def _statement(
-    tree: "exp.Expr", tokens: Sequence[Any], specials: Mapping[int, Travel | Call]
+    tree: "exp.Expr", tokens: Sequence[Any], specials: Mapping[int, Travel | Call], lists: ListedLiterals
 ) -> Statement | None:
     from sqlglot import exp
 
@@ -447,6 +451,7 @@ def _statement(
         own.add(id(tree.this.find(exp.Table)))
     others = {fold(each.name) for each in tree.find_all(exp.Table) if id(each) not in own}
     others |= {fold(each.name) for each in tree.find_all(exp.Literal) if each.is_string}
+    others |= {fold(each.text) for listed in lists.values() for each in listed if _is_string(each)}
     unnamed = [str(p.name) for p in tree.find_all(exp.Placeholder)]
     unnamed += [name for special in specials.values() for name in special.placeholders]
     unnamed = [name for name in unnamed if name.startswith("?")]
@@ -460,7 +465,12 @@ def _statement(
         _hides_columns(tree),
         frozenset(_unknown_functions(tree)),
         tree.key == "create" and tree.args.get("kind") != "TABLE",
+        lists,
     )
+
+
+def _is_string(token: Any) -> bool:
+    return str(token.token_type.name) == "STRING"
 
 
 def _qualifiers(tree: "exp.Expr") -> Iterator[str]:

@@ -174,6 +174,8 @@ def _is_call(tokens: Sequence[Any], place: int) -> bool:
 
 
 def _is_travel(tokens: Sequence[Any], place: int) -> bool:
+    if _kind(tokens, place + 1) != "L_PAREN":
+        return False
     words = [fold(each.text) for each in tokens[place : place + 4]]
     return (
         len(words) == 4 and words[0] == "at" and words[1] == "(" and words[2] in _KINDS and words[3] == "=>"

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from deltaarrow.expressions.predicate_binding import (
         bind as bind,
         coerce_literal as coerce_literal,
+        coerce_literals as coerce_literals,
         compares_own_types as compares_own_types,
         is_lossless_cast as is_lossless_cast,
         resolve_column as resolve_column,

@@ -44,7 +44,14 @@ from deltaarrow.schema import (
     to_arrow_type,
 )
 
-__all__ = ["bind", "coerce_literal", "compares_own_types", "is_lossless_cast", "resolve_column"]
+__all__ = [
+    "bind",
+    "coerce_literal",
+    "coerce_literals",
+    "compares_own_types",
+    "is_lossless_cast",
+    "resolve_column",
+]
 
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT_IN_DOUBLE = 2**53
@@ -90,7 +97,11 @@ type=DataType(date32[day])))
             return Compare(op, left_operand, right_operand)
         case IsIn(column, values, arrow_type):
             column, data_type = _bind_column(column, schema)
-            found = [_bound_literal(Literal(value, arrow_type), data_type, column) for value in values]
+            coerced = coerce_literals(values, arrow_type, data_type)
+            found = [
+                _ensure_comparable(each, value, data_type, column)
+                for each, value in zip(coerced, values, strict=True)
+            ]
             # An exact number outside the column's type matches no row. Floats may, by rounding.
             own = to_arrow_type(data_type)
             kept = [each for each in found if each.type == own or not isinstance(each.value, int | Decimal)]
@@ -165,6 +176,21 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
         "timestamp_ntz": _as_timestamp_ntz,
     }.get(name)
     return None if convert is None else convert(literal, data_type)
+
+
+def coerce_literals(
+    values: Sequence[LiteralValue], arrow_type: pa.DataType | None, data_type: DataType
+) -> list[Literal | None]:
+    """Return `coerce_literal` of each value, without a call for each where they are integers that all fit."""
+    bits = _INTEGER_BITS.get(data_type.type) if isinstance(data_type, PrimitiveType) else None
+    # Booleans are not of the type, though they are instances of it.
+    integers = [value for value in values if type(value) is int]
+    if bits is not None and values and len(integers) == len(values):
+        limit = 1 << (bits - 1)
+        if -limit <= min(integers) and max(integers) < limit:
+            own = to_arrow_type(data_type)
+            return [Literal(value, own) for value in integers]
+    return [coerce_literal(Literal(value, arrow_type), data_type) for value in values]
 
 
 def compares_own_types(predicate: Predicate, schema: StructType) -> bool:
@@ -244,10 +270,15 @@ def _bind_column(column: Column, schema: StructType, *, comparable: bool = True)
 
 
 def _bound_literal(literal: Literal, data_type: DataType, beside: Operand) -> Literal:
-    found = coerce_literal(literal, data_type)
+    return _ensure_comparable(coerce_literal(literal, data_type), literal.value, data_type, beside)
+
+
+def _ensure_comparable(
+    found: Literal | None, value: LiteralValue, data_type: DataType, beside: Operand
+) -> Literal:
     if found is None:
         raise InvalidPredicateError(
-            f"column {_shown(beside)} is {_named(data_type)} and cannot be compared with {literal.value!r}"
+            f"column {_shown(beside)} is {_named(data_type)} and cannot be compared with {value!r}"
         )
     return found
 

@@ -44,6 +44,7 @@ from deltaarrow.expressions import (
     StartsWith,
     VariantGet,
     coerce_literal,
+    coerce_literals,
     is_in_total_order,
     is_lossless_cast,
     resolve_column,
@@ -238,8 +239,7 @@ class _Walk(NamedTuple):
         # Values of the column's own type were fitted to it when the predicate was bound.
         is_fitted = arrow_type == own and evidence.field.type not in FLOATING
         members = [Literal(value, own) for value in values] if is_fitted else []
-        for value in () if is_fitted else values:
-            literal = coerce_literal(Literal(value, arrow_type), evidence.field.type)
+        for literal in () if is_fitted else coerce_literals(values, arrow_type, evidence.field.type):
             if literal is None or _is_nan(literal):
                 return ROWS_MIGHT_MATCH
             if literal.type == own:

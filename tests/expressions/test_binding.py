@@ -20,6 +20,8 @@ from deltaarrow.expressions import (
     Opaque,
     StartsWith,
     bind,
+    coerce_literal,
+    coerce_literals,
     from_filters,
     to_arrow,
     to_duckdb,
@@ -183,3 +185,25 @@ def test_an_arrow_time_without_zone_is_not_compared_with_one():
     naive = Compare("=", Column(("ts",)), Literal(dt.datetime(2020, 1, 1), pa.timestamp("us")))
     with pytest.raises(InvalidPredicateError, match="cannot be compared"):
         bind(naive, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("i", (1, -(2**31), 2**31 - 1)),
+        ("i", (1, 2**31)),
+        ("i", (1, True)),
+        ("l", (1, 2.5, "3", None)),
+        ("l", ()),
+        ("d", (1, 2)),
+        ("c", (1, Decimal("2.5"))),
+        ("s", ("1", "2")),
+        ("b", (1, 0)),
+        ("list", (1, 2)),
+    ],
+)
+def test_many_values_are_coerced_as_each_of_them(name, values):
+    data_type = SCHEMA.field(name).type
+    assert coerce_literals(values, None, data_type) == [
+        coerce_literal(Literal(value, None), data_type) for value in values
+    ]

@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, connect, write_deltalake
+from deltaarrow.engines.duckdb_references import parse_statement
 from deltaarrow.errors import DeltaError
 
 MANY = 600
@@ -141,6 +142,58 @@ def test_long_lists_skip_files_and_choose_rows(table, values):
         (each,) for each in left
     ]
     assert table.delete(f"{column} IN ({listed})")["num_deleted_rows"] == len(left)
+
+
+LISTED = {
+    "integers": ("id", range(-90, 90)),
+    "integers beyond the type": ("id", [*range(90), 10**30]),
+    "decimals": ("id", [f"{number}.0" for number in range(90)]),
+    "decimals among integers": ("id", [f"{number}.5" if number % 2 else number for number in range(90)]),
+    "floats": ("id", [f"{number}e0" for number in range(90)]),
+    "strings": ("s", [f"'{number}!'" for number in range(-90, 90)]),
+    "strings of numbers": ("id", [f"'{number}'" for number in range(90)]),
+    "with NULL": ("id", [*range(90), "NULL"]),
+    "with an expression": ("id", [*range(90), "1 + 1"]),
+    "in brackets": ("id", [f"({number})" for number in range(90)]),
+    "two strings in a row": ("s", [*(f"'{number}!'" for number in range(90)), "'2'\n'!'"]),
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_duckdb_skips_files_by_long_lists_as_by_short_ones(tmp_path, kind):
+    """A long list is one token of the text, wherever it stands, and chooses the files of its parts."""
+    for first in (0, 200):
+        ids = pa.array([first, first + 1, first + 2], pa.int64())
+        rows = pa.table({"id": ids, "s": [f"{each}!" for each in ids.to_pylist()]})
+        write_deltalake(tmp_path, rows, mode="append")
+    column, values = LISTED[kind]
+    texts = [str(each) for each in values]
+    with connect(dialect="duckdb") as connection:
+        query = f"FROM delta_scan('{tmp_path}') AS t SELECT id WHERE t.{column} "
+
+        def found(condition):
+            (explained,) = connection.explain(query + condition)
+            return sorted(connection.sql(query + condition).fetchall()), explained.left_files
+
+        rows, files = found(f"IN ({', '.join(texts)})")
+        short = [f"IN ({', '.join(texts[start : start + 10])})" for start in range(0, len(texts), 10)]
+        assert (rows, files) == found(f" OR t.{column} ".join(short))
+        if kind in ("integers", "decimals", "strings", "decimals among integers"):
+            assert files == 1
+        both = f"IN ({', '.join(texts)}) OR t.id IN ({', '.join(map(str, range(201, 300)))})"
+        assert found(both)[0] == sorted({*rows, (201,), (202,)})
+        others = connection.sql(f"{query} NOT IN ({', '.join(texts)})").fetchall()
+        assert len(others) == (0 if kind == "with NULL" else 6 - len(rows))
+
+
+def test_the_tree_of_a_statement_does_not_grow_with_a_list_of_literals():
+    def nodes(count):
+        numbers = ", ".join(str(number) for number in range(-count, count))
+        strings = ", ".join(f"'{number}'" for number in range(count))
+        listed = f"id IN ({numbers}) AND (s IN ({strings}) OR id = 1)"
+        return sum(1 for _ in parse_statement(f"SELECT * FROM t WHERE {listed}").tree.walk())
+
+    assert nodes(100) == nodes(500)
 
 
 NINES = "9" * 5_000
