@@ -190,36 +190,29 @@ FUNCTIONS = [
     "bround({0} * {0}, 3)",
     "floor({0} * {0})",
     "ceil({0} / 3)",
-]
-FUNCTIONS += [
     "CAST({0} * {0} AS STRING)",
     "CAST({0} AS BIGINT)",
     "CAST({0} AS DOUBLE)",
     "sign({0})",
-    "sqrt({0})",
-]
-FUNCTIONS += ["try_cast({0} AS DECIMAL(5,2))", "CAST({0} AS DECIMAL(38,18))", "format_number({0} * {0}, 7)"]
-FUNCTIONS += [
+    "try_cast({0} AS DECIMAL(5,2))",
+    "CAST({0} AS DECIMAL(38,18))",
+    "format_number({0} * {0}, 7)",
     "zeroifnull({0})",
     "nullif({0}, 0.5)",
     "nvl({0}, 0.123456789)",
     "coalesce({0}, 1.5D)",
     "{0} = '1'",
-]
-FUNCTIONS += [
     "{0} BETWEEN 0.05 AND 7",
     "{0} IN (1, 0.5, NULL)",
     "{0} NOT IN (0.1, 7)",
     "{0} <=> 1.5",
     "{0} > '0.5'",
-]
-FUNCTIONS += [
     "CASE {0} WHEN 1 THEN 'a' WHEN 0.5 THEN 'b' ELSE 'c' END",
     "if({0} > 0, {0}, 0.123)",
     "{0} = 1.5D",
-]
-FUNCTIONS += ["array_max(array({0}, 1, 0.5))", "array_contains(array({0}), 1)", "width_bucket({0}, 0, 10, 5)"]
-FUNCTIONS += [
+    "array_max(array({0}, 1, 0.5))",
+    "array_contains(array({0}), 1)",
+    "width_bucket({0}, 0, 10, 5)",
     "pmod({0}, -3.7)",
     "greatest({0}, d, t)",
     "least({0}, w, 1)",
