@@ -18,6 +18,7 @@ __all__ = [
     "PARSE",
     "PART",
     "PREFIX",
+    "RANDOM",
     "SCHEMA",
     "VARIANT_TEXT",
     "Digits",
@@ -27,6 +28,9 @@ __all__ = [
 
 
 PREFIX = "deltaarrow_variant_"
+RANDOM = "deltaarrow_random_"
+"""Begins the names of functions of a row and a seed, ``rand`` and ``randn``."""
+
 PART, LEAF, JSON, PARSE, KIND, ELEMENTS, FIELDS, SCHEMA, MAKE = (
     f"{PREFIX}{name}"
     for name in ("part", "leaf", "json", "parse", "kind", "elements", "fields", "schema", "make")

@@ -1,10 +1,10 @@
-"""Gives a DuckDB connection the functions on variants and decimals that a statement calls."""
+"""Gives a DuckDB connection the functions on variants and decimals, and the random ones, of a statement."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, PREFIX, Kernel
+from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, PREFIX, RANDOM, Kernel
 
 if TYPE_CHECKING:
     import duckdb
@@ -16,6 +16,7 @@ _lazily = lazy_attributes(
     {
         "KERNELS": "deltaarrow.spark_sql.variant_kernels",
         "decimal_kernels": "deltaarrow.spark_sql.decimal_kernels",
+        "RANDOM_KERNELS": "deltaarrow.spark_sql.random_numbers",
     },
 )
 _OVER_ARROW: Any = {"type": "arrow", "null_handling": "special"}
@@ -41,5 +42,7 @@ def provide_kernels(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
 def _called(sql: str) -> Iterator[tuple[str, Kernel]]:
     if PREFIX in sql:
         yield from _lazily("KERNELS").items()
+    if RANDOM in sql:
+        yield from _lazily("RANDOM_KERNELS").items()
     if DECIMAL_CALL.search(sql):
         yield from _lazily("decimal_kernels")(sql)

@@ -42,3 +42,25 @@ SELECT n, count(*) AS rows FROM (SELECT monotonically_increasing_id() AS n FROM 
 SELECT random() IS NULL, rand() > 2;
 --| (rand() IS NULL) boolean, (rand() > 2) boolean
 --| false, false
+
+SELECT rand(42), rand(42) AS again, random(0), randn(42), id FROM range(0, 3, 1, 1);
+--| rand(42) double, again double, rand(0) double, randn(42) double, id bigint
+--| 0.619189370225301, 0.619189370225301, 0.7604953758285915, 2.384479054241165, 0
+--| 0.5096018842446481, 0.5096018842446481, 0.5234194256885571, 0.1920934041293524, 1
+--| 0.8325259388871524, 0.8325259388871524, 0.0953472826424725, 0.7337336533286575, 2
+
+SELECT rand(NULL), rand(-1), rand(4294967297), randn(-3), rand(9223372036854775807);
+--| rand(NULL) double, rand(-1) double, rand(4294967297) double, randn(-3) double, rand(9223372036854775807) double
+--| 0.7604953758285915, 0.3030262136082562, 0.12037183417121089, 1.5348754337490433, 0.17715881442674208
+
+SELECT id, r FROM (SELECT id, rand(42) AS r FROM range(0, 10, 1, 1) WHERE id > 2) WHERE r < 0.55;
+--| id bigint, r double
+--| 4, 0.5096018842446481
+--| 6, 0.26322809041172357
+--| 8, 0.5173283545794627
+
+SELECT rand(id) FROM range(3);
+--! SEED_EXPRESSION_IS_UNFOLDABLE
+
+SELECT rand(5.0);
+--! DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE

@@ -244,7 +244,11 @@ class Binding:
         if self.clause not in _TAKES_VOLATILE or self._within:
             raise refused(f"{name} in {self._within or self.clause}")
         found = function(name, tuple(map(self.bind, node.expressions)))
-        if is_window(found) and not self.takes_windows:
+        if any(map(is_window, walk(found))) and not self.takes_windows:
+            if node.expressions:
+                raise refused(
+                    f"{name} with a seed in {self.clause} (write it in the select list of a subquery)"
+                )
             raise self._misplaced(name, _NO_WINDOW)
         return found
 

@@ -32,6 +32,7 @@ from deltaarrow.spark_sql.queries.stars import star_of, starred
 from deltaarrow.spark_sql.queries.time_windows import with_time_windows
 from deltaarrow.spark_sql.tree_reading import names_of
 from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
+from deltaarrow.spark_sql.volatile import ensure_one_row_order
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -102,6 +103,8 @@ class _Select:
         used = [each.node for each in bound if each.node is not None]
         used += [each for each in (having, qualify) if each is not None]
         used += [each.node for each in order]
+        is_grouped = keys is not None or having is not None or bool(aggregates_in(used))
+        ensure_one_row_order(map(_node, bound), self._disorder(is_grouped))
         rows = self.source.sql
         if self.time_window is not None and keys is not None and self.time_window.is_session_of(keys):
             below = f" FROM {rows}" + (f" WHERE {self.writer.condition(where)}" if where is not None else "")
@@ -111,7 +114,7 @@ class _Select:
             order = [replace(each, node=moved(each.node)) for each in order]
             having, qualify = (None if each is None else moved(each) for each in (having, qualify))
             used = [moved(each) for each in used]
-        if keys is not None or having is not None or aggregates_in(used):
+        if is_grouped:
             if self.has_generator:
                 raise refused("a generator beside an aggregate")
             ensure_of_groups(map(_node, bound), self.writer.own)
@@ -127,6 +130,19 @@ class _Select:
         bound, qualify, order, rows, where = self._with_window_keys(bound, qualify, order, rows, where)
         query = self._finished(rows, where, bound, qualify, order)
         return compile_ordered(self.context, self.tree, query, self.around) if self.distinct else query
+
+    def _disorder(self, is_grouped: bool) -> str | None:
+        """What the rows of the SELECT have no order for; None if they have the order of one relation."""
+        if is_grouped:
+            return "a group"
+        tree: exp.Expr | None = self.tree
+        while tree is not None:
+            if tree.args.get("joins"):
+                return "a join"
+            # Brackets around a table and its joins; a query within them has rows of its own.
+            below = tree.args.get("from_") or (tree.this if tree.key in ("from", "subquery") else None)
+            tree = None if below is None or below.key == "select" else below
+        return "a generator" if self.has_generator or self.tree.args.get("laterals") else None
 
     def _passed(self, bound: Sequence[_Item]) -> list[_Item]:
         """The ``_metadata`` of the relation in FROM, for the query around this one."""

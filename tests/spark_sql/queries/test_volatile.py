@@ -1,5 +1,6 @@
 """Values at random in queries: each is computed once for its row, or refused."""
 
+import pyarrow as pa
 import pytest
 
 import deltaarrow
@@ -35,10 +36,33 @@ def test_rows_are_in_the_order_of_the_value_that_is_shown(con):
     assert len({a for a, _ in rows} | {b for _, b in rows}) == 200
 
 
+def test_numbers_of_a_seed_are_those_of_the_rows_in_the_order_of_a_table(con, tmp_path):
+    """However many files, threads and conditions there are."""
+    for start in range(0, 40_000, 10_000):
+        rows = pa.table({"id": pa.array(range(start, start + 10_000))})
+        deltaarrow.write_deltalake(tmp_path / "t", rows, mode="append")
+    listed = f"SELECT id, rand(7) AS u, randn(7) AS n FROM delta.`{tmp_path}/t`"
+    known = con.sql("SELECT rand(7) AS u, randn(7) AS n FROM range(40000)").fetchall()
+    found = con.sql(listed).fetchall()
+    assert [row[1:] for row in found] == known
+    kept = con.sql(f"SELECT * FROM ({listed}) WHERE u < 0.3 AND id > 15000").fetchall()
+    assert kept == [row for row in found if row[1] < 0.3 and row[0] > 15_000]
+
+
 @pytest.mark.parametrize(
     ("query", "named"),
     [
-        ("SELECT rand(5)", "rand with a seed"),
+        ("SELECT id FROM range(5) WHERE rand(5) < 0.5", "rand with a seed in WHERE"),
+        ("SELECT id FROM range(5) ORDER BY randn(5)", "randn with a seed in ORDER BY"),
+        ("SELECT a.id, rand(5) FROM range(2) AS a, range(2) AS b", "rand with a seed beside a join"),
+        ("SELECT rand(5) FROM (range(2) AS a JOIN range(2) AS b)", "rand with a seed beside a join"),
+        ("SELECT id, rand(5) FROM range(2) GROUP BY id", "rand with a seed beside a group"),
+        ("SELECT explode(array(1, 2)), rand(5)", "rand with a seed beside a generator"),
+        ("SELECT rand(5), sum(id) OVER () FROM range(2)", "rand with a seed beside a function over a window"),
+        ("SELECT CASE WHEN id > 0 THEN rand(5) END FROM range(2)", "draws no number for some rows"),
+        ("SELECT id + rand(5) FROM range(2)", "draws no number for some rows"),
+        ("SELECT rand(2 + 3)", "rand with a seed that is not a literal"),
+        ("SELECT shuffle(array(1, 2), 5)", "shuffle with a seed"),
         ("SELECT rand() AS a, a + 1 FROM range(5)", "`a`, a value at random,"),
         ("SELECT sum(rand()) FROM range(5)", r"rand in sum\(\.\.\.\)"),
         ("SELECT * FROM range(2) AS a JOIN range(2) AS b ON rand() < 0.5", "rand in the condition of a join"),
