@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from deltaarrow.errors import InvalidTablePropertyError
-from deltaarrow.schema import DataType, PrimitiveType, StructType, physical_name
+from deltaarrow.schema import DataType, PrimitiveType, StructType, has_known_type, physical_name
 from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS, STATISTICS_COLUMNS, STRING_PREFIX_LENGTH
 
 __all__ = [
@@ -42,7 +42,9 @@ class StatisticsColumn:
     @property
     def has_bounds(self) -> bool:
         """Whether the column has a minimum and a maximum, not only a NULL count."""
-        return isinstance(self.type, PrimitiveType) and self.type.type not in _UNORDERED
+        if not isinstance(self.type, PrimitiveType) or self.type.type in _UNORDERED:
+            return False
+        return has_known_type(self.type)
 
 
 def statistics_columns(

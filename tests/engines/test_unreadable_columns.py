@@ -82,6 +82,8 @@ def test_what_else_can_be_done_with_such_a_table(tmp_path):
     assert table.schema().field("x").type == UnknownType("interval day to second")
     assert json.loads(table.schema().to_json())["fields"][1]["type"] == "interval day to second"
     assert len(table.history()) == table.detail()["numFiles"] == 1
+    assert pa.table(table.get_add_actions(flatten=True)).num_rows == 1
+    assert "interval day to second" in table.report()
     assert table.load_cdf(0, columns=["id"]).read_all().num_rows == 2
     refusal = "column 'x' has values of type interval day to second, which this release cannot read"
     with pytest.raises(da.UnsupportedFeatureError, match=refusal):
