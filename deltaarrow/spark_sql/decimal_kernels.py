@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, Kernel
+from deltaarrow.spark_sql.kernel_calls import DECIMAL_CALL, Digits, Kernel
+from deltaarrow.spark_sql.types import MAX_PRECISION
 
 __all__ = ["decimal_kernels"]
 
@@ -27,16 +28,19 @@ _QUOTIENT_DIGITS = 39
 def decimal_kernels(sql: str) -> Iterator[tuple[str, Kernel]]:
     """The functions on decimals that SQL calls, by name; see `DECIMAL_CALL`."""
     for name, operation, digits in set(DECIMAL_CALL.findall(sql)):
-        yield name, _kernel(operation, digits)
+        p1, s1, p2, s2, precision, scale = map(int, digits.split("_"))
+        types = (p1, s1), (p2, s2), (precision, scale)
+        # A string of the user's may look like a name.
+        if operation in _OPERATIONS and all(s <= p and 1 <= p <= MAX_PRECISION for p, s in types):
+            yield name, _kernel(operation, *types)
 
 
 @cache
-def _kernel(operation: str, digits: str) -> Kernel:
+def _kernel(operation: str, left: Digits, right: Digits, result: Digits) -> Kernel:
     # It is cached for good: DuckDB's database keeps a function longer than the connection that owns it.
-    p1, s1, p2, s2, precision, scale = map(int, digits.split("_"))
-    operands = f"DECIMAL({p1},{s1})", f"DECIMAL({p2},{s2})"
-    compute = _over_arrays(_OPERATIONS[operation](s1, s2, scale), pa.decimal128(precision, scale))
-    return Kernel(compute, operands, f"DECIMAL({precision},{scale})")
+    compute = _over_arrays(_OPERATIONS[operation](left[1], right[1], result[1]), pa.decimal128(*result))
+    one, other, found = (f"DECIMAL({precision},{scale})" for precision, scale in (left, right, result))
+    return Kernel(compute, (one, other), found)
 
 
 def _over_arrays(operation: Operation, result: pa.Decimal128Type) -> Callable[..., pa.Array]:

@@ -210,3 +210,12 @@ def test_try_functions_leave_out_the_operand_that_spark_leaves_out(text, expecte
     columns = {"z": decimal_column([0, 3], (5, 0)), "n": decimal_column([None, None], (5, 0))}
     columns["big"] = decimal_column([10**38 - 1] * 2, (38, 0))
     assert computed(text, pa.record_batch(columns)).to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["none_38_0_38_0_38_0", "plus_99_0_38_0_38_0", "plus_0_0_38_0_38_0", "plus_9_9_9"]
+)
+def test_strings_may_look_like_the_names_of_functions_on_decimals(name):
+    batch = batch_of((38, 10), (38, 18), [(10**10, 2 * 10**18)])
+    text = f"concat('deltaarrow_decimal_{name}', a * b)"
+    assert computed(text, batch).to_pylist() == [f"deltaarrow_decimal_{name}2.000000"]
