@@ -77,6 +77,8 @@ class Catalog:
         self._opened: LRUCache[tuple[str | int | None, ...], Snapshot] = LRUCache(_MOST_TABLES)
         self._lock = Lock()
         self._held: dict[str, Snapshot] = {}
+        self._found: dict[tuple[object, ...], Snapshot] | None = None
+        self._compiled: dict[str, dict[tuple[object, ...], Snapshot]] = {}
         self.changed: str | None = None
         """The URI of a table with changes of this cursor that are not committed, and so cannot be read."""
 
@@ -259,11 +261,35 @@ class Catalog:
 
         Raises `TableNotFoundError` for a path without a table, and the errors of opening one.
         """
-        found = self._find(names)
+        key = (self.current, *names)
+        found = None if self._found is None else self._found.get(key)
+        found = self._find(names) if found is None else found
+        if found is not None and self._found is not None:
+            self._found[key] = found
         if found is None or at is None:
             return found
         version = at if isinstance(at, int) else found.update().version_at(parse_moment(at))
         return found if version == found.version else self._older(found, version)
+
+    @contextlib.contextmanager
+    def finding(self, query: str | None = None) -> Iterator[Callable[[str], None]]:
+        """Let each name mean one table while the block runs, whatever other processes do meanwhile.
+
+        Args:
+            query: one that a block before this one has compiled; its names mean what they meant there.
+
+        Yields a function for the end of a block that compiles: it is given the query that was made.
+        """
+        before = self._found
+        self._found = found = {} if query is None else self._compiled.pop(query, {})
+
+        def compiled(made: str) -> None:
+            self._compiled = {made: found}  # of the last one alone, which is planned next
+
+        try:
+            yield compiled
+        finally:
+            self._found = before
 
     def _older(self, known: Snapshot, version: int) -> Snapshot:
         """A table at another version, which is kept as long as the table is the same."""

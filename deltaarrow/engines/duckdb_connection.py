@@ -346,7 +346,8 @@ class DeltaConnection:
 
     def planned(self, query: str, parameters: Parameters = ()) -> tuple[str, Sequence[ScanPlan]]:
         """Return a query as DuckDB is to run it, and the plans of the Delta tables that it reads."""
-        return self._rewriter.rewrite(query, parameters), tuple(self._rewriter.plans)
+        with self._catalog.finding(query):
+            return self._rewriter.rewrite(query, parameters), tuple(self._rewriter.plans)
 
     def needs(
         self, query: str, view: str, schema: StructType, variables: Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from deltaarrow.display.marked_line import marked_line
 from deltaarrow.engines import Dialect
-from deltaarrow.errors import DeltaError, MetadataChangedException, TableNotFoundError
+from deltaarrow.errors import DeltaError, TableNotFoundError
 from deltaarrow.spark_sql import PlacedCalls, Words, row_error
 from deltaarrow.sql.error_states import sql_state
 
@@ -28,9 +28,6 @@ _NAMED = re.compile(r" \(Spark: ([A-Z][A-Z_.]+)\)")
 _NO_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
 """What DuckDB says of a name that is none of ours."""
 
-_NO_COLUMN = re.compile(r'Binder Error: Values list "\w+" does not have a column named "(.*)"')
-"""What DuckDB says of a column that a table had when the query was compiled."""
-
 _CLASS = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] ")
 _CARET = re.compile(r"\n  [^\n]*\n *\^\Z")
 _CHARACTER = re.compile(r" ?\(at character \d+\)| at character \d+")
@@ -42,14 +39,10 @@ def query_error(statement: str, calls: PlacedCalls, error: Exception) -> DeltaEr
     `calls` are those in the statement; see `row_error`.
     """
     found: DeltaError | None
-    # The compiler has found the table and its columns; another process has changed them since.
-    if absent := _NO_TABLE.match(str(error)):
+    absent = _NO_TABLE.match(str(error))
+    if absent is not None:
+        # The compiler has found the table, and another process has dropped it since.
         found = TableNotFoundError(f"[TABLE_OR_VIEW_NOT_FOUND] the table {absent[1]} has just been dropped")
-    elif absent := _NO_COLUMN.match(str(error)):
-        found = MetadataChangedException(
-            f"[DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS] another process has just removed the column {absent[1]};"
-            " run the query again"
-        )
     else:
         found = row_error(error, "a row of the query cannot be computed", statement, calls=calls)
     if found is not None:

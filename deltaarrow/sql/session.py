@@ -68,7 +68,9 @@ class Session:
         """
         if self.following is not None:
             text = self.following.query(text)
-        found = compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
+        with self.connection.catalog.finding() as compiled:
+            found = compile_query(text, NamedRelations(self.connection, self.following), self.parameters)
+            compiled(found.sql)
         provide_kernels(self.connection.connection, found.sql)
         self.calls = found.calls
         return found

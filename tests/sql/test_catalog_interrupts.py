@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 import uuid
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,8 +23,10 @@ import pytest
 import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.catalogs import FileNamespace, NewFolder
+from deltaarrow.engines.duckdb_connection import DeltaConnection
 from deltaarrow.errors import (
     ConstraintViolationError,
+    CorruptDataFileError,
     DeltaError,
     TableNotFoundError,
     UnsupportedFeatureError,
@@ -351,6 +354,40 @@ def test_table_stays_where_another_path_leads_to_its_catalog(tmp_path, monkeypat
     with deltaarrow.connect(catalog=tmp_path / "link", dialect="spark") as con:
         con.sql("ALTER TABLE a RENAME TO b; CREATE TABLE a AS SELECT 2 AS n")
         assert con.sql("SELECT a.n, b.n FROM a, b").fetchall() == [(2, 1)]
+
+
+BETWEEN = {
+    "SELECT n + 1 AS n FROM a": [2],
+    "INSERT INTO b SELECT n + 1 AS n FROM a": [1, 2],
+    "MERGE INTO b USING a ON b.n = a.n WHEN MATCHED THEN UPDATE SET n = a.n + 1": [2],
+}
+
+
+@pytest.mark.parametrize("change", ["DROP TABLE a", "CREATE OR REPLACE TABLE a AS SELECT 1.5BD AS n"])
+@pytest.mark.parametrize("text", BETWEEN)
+def test_query_reads_the_table_that_it_was_compiled_for(tmp_path, monkeypatch, text, change):
+    """Another process changes the table before the query is planned; a table that is gone is an error."""
+    changes, planned = [change], DeltaConnection.planned
+
+    def plan(connection, *arguments):
+        if connection is con and changes:
+            other.sql(changes.pop())
+        return planned(connection, *arguments)
+
+    with (
+        deltaarrow.connect(catalog=tmp_path, dialect="spark") as con,
+        deltaarrow.connect(catalog=tmp_path, dialect="spark") as other,
+    ):
+        con.sql("CREATE TABLE a AS SELECT 1 AS n; CREATE TABLE b AS SELECT 1 AS n")
+        monkeypatch.setattr(DeltaConnection, "planned", plan)
+        if "DROP" in change:
+            with pytest.raises(CorruptDataFileError, match="in the log and not in storage"):
+                con.sql(text)
+            return
+        found = con.sql(text)
+        found = found if text.startswith("SELECT") else con.sql("SELECT n FROM b")
+        assert sorted(found.fetchall()) == [(n,) for n in BETWEEN[text]]
+        assert con.sql("SELECT n FROM a").fetchall() == [(Decimal("1.5"),)]
 
 
 def work(folder: str, seed: int, seconds: float, results) -> None:
