@@ -216,7 +216,6 @@ FUNCTIONS = [
     "pmod({0}, -3.7)",
     "greatest({0}, d, t)",
     "least({0}, w, 1)",
-    "struct({0}) = struct(e)",
     "pow({0}, 2)",
 ]
 
