@@ -7,7 +7,6 @@ table.
 """
 
 import os
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from deltaarrow.runtime.futures import finished_after_all
-from deltaarrow.runtime.interrupts import interruptible, same_for_threads
+from deltaarrow.runtime.interrupts import Stop, interruptible, same_for_threads
 
 __all__ = ["Executor", "TaskLimits", "Threads", "executor_in_use", "run_all", "using"]
 
@@ -83,7 +82,7 @@ class Threads:
         discard: Callable[[_Result], object] = lambda result: None,
     ) -> Generator[tuple[int, _Result], None, None]:
         """Run tasks: see `Executor.run`. After an error, tasks that have begun end at their next batch."""
-        threads, stop = max(1, min(limits.threads, len(tasks))), threading.Event()
+        threads, stop = max(1, min(limits.threads, len(tasks))), Stop()
         with (
             interruptible(lambda: None),  # Ctrl-C interrupts what the threads wait for
             ThreadPoolExecutor(threads, limits.name, initializer=same_for_threads(stop)) as pool,
@@ -94,7 +93,7 @@ class Threads:
                     result = future.result()
                     yield running.pop(future), result
             except BaseException:
-                stop.set()
+                stop.is_set = True
                 for result in finished_after_all(running):
                     discard(result)
                 raise

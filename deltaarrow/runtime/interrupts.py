@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 from deltaarrow.runtime.fork_safety import Lock
 
-__all__ = ["TaskCancelledError", "ensure_wanted", "interruptible", "same_for_threads"]
+__all__ = ["Stop", "TaskCancelledError", "ensure_wanted", "interruptible", "same_for_threads"]
 
 _OF_DUCKDB = "Query interrupted"
 """The text of the `RuntimeError` that DuckDB raises in place of `KeyboardInterrupt`."""
@@ -34,6 +34,13 @@ _thread = threading.local()
 
 class TaskCancelledError(Exception):
     """Ends work in a thread that nobody waits for any more; nobody sees this error."""
+
+
+class Stop:
+    """Says whether nobody waits for the work of some threads any more. It has no lock, as an event has."""
+
+    def __init__(self) -> None:
+        self.is_set = False
 
 
 @contextlib.contextmanager
@@ -59,7 +66,7 @@ def interruptible(interrupt: Callable[[], object]) -> Iterator[None]:
         watch.end(key)
 
 
-def same_for_threads(*stops: threading.Event) -> Callable[[], None]:
+def same_for_threads(*stops: Stop) -> Callable[[], None]:
     """Return what a new thread calls first that works for the caller: Ctrl-C interrupts both or neither.
 
     Once one of `stops` is set, nobody waits for the work of the thread, and `ensure_wanted` ends it.
@@ -79,11 +86,11 @@ def same_for_threads(*stops: threading.Event) -> Callable[[], None]:
 
 def ensure_wanted() -> None:
     """Raise `TaskCancelledError` in a thread whose work nobody waits for any more."""
-    if any(stop.is_set() for stop in _stops()):
+    if any(stop.is_set for stop in _stops()):
         raise TaskCancelledError
 
 
-def _stops() -> tuple[threading.Event, ...]:
+def _stops() -> tuple[Stop, ...]:
     return getattr(_thread, "stops", ())
 
 
