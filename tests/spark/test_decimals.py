@@ -124,9 +124,11 @@ FORMS += [f"try_{name}({{}}, {{}})" for name in ("add", "subtract", "multiply", 
 # Of a whole quotient beyond a long Spark keeps the last 64 bits, so these are short.
 FORMS += ["(floor({} % 1000) div ceil({} % 100))"]
 FORMS += ["coalesce({}, {})", "if(i > 1, {}, {})", "CAST({} > {} AS INT)", "pmod({}, {})", "greatest({}, {})"]
+# Spark rounds -x, and abs(x) of what is negative, to 34 digits.
+SHORT = "CAST({} % 1000 AS DECIMAL(20,6))"
 ONES = [
-    "-({})",
-    "abs({})",
+    f"-({SHORT})",
+    f"abs({SHORT})",
     "round({}, 3)",
     "bround({}, 1)",
     "floor({})",
