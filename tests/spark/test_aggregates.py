@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from deltaarrow.schema import Schema
-from deltaarrow.spark_sql import Expression, parse_expression, to_sandbox_sql
+from deltaarrow.spark_sql import Expression, parse_expression, provide_kernels, to_sandbox_sql
 from deltaarrow.spark_sql.aggregates import AGGREGATES, Frame, Order, Rows, Window, find_aggregate
 from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS, find_window_function
 
@@ -183,6 +183,7 @@ def computed(table, calls, grouped, ordered):
         connection.register("aggregated", table)
         for text, written, rows in calls:
             sql = to_sandbox_sql(Expression(text, node_of(text, table, rows)))
+            provide_kernels(connection, sql)
             try:
                 listed = connection.execute(f"SELECT {sql} FROM aggregated {grouped} {ordered}").fetchall()
                 found[written] = [value for (value,) in listed]
