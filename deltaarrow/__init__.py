@@ -30,16 +30,16 @@ from deltaarrow.version import VERSION
 
 if TYPE_CHECKING:
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset
-    from deltaarrow.engines.duckdb import register as register
+    from deltaarrow.engines.duckdb.view import register as register
     from deltaarrow.engines.explaining import explain as explain
-    from deltaarrow.engines.polars import scan_delta as scan_delta
+    from deltaarrow.engines.polars.lazy_frame import scan_delta as scan_delta
     from deltaarrow.features.names import TableFeatures as TableFeatures
     from deltaarrow.log.catalog import (
         Catalog as Catalog,
         RatifiedCommit as RatifiedCommit,
         RatifiedCommits as RatifiedCommits,
     )
-    from deltaarrow.operations.column_changes import ColumnChange as ColumnChange
+    from deltaarrow.operations.alter.column_changes import ColumnChange as ColumnChange
     from deltaarrow.query import QueryBuilder as QueryBuilder
     from deltaarrow.runtime.cache import set_cache_limit as set_cache_limit
     from deltaarrow.scan.explain import Explanation as Explanation

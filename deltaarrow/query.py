@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import duckdb
 import pyarrow as pa
 
-from deltaarrow.engines.duckdb import query_all
+from deltaarrow.engines.duckdb.view import query_all
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.schema import without_column_ids
 

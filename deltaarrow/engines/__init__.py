@@ -11,26 +11,26 @@ from deltaarrow.runtime.lazy import lazy_package
 if TYPE_CHECKING:
     from deltaarrow.engines.changes import ChangeDataset as ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset, DeltaFragment as DeltaFragment
-    from deltaarrow.engines.duckdb import register as register
-    from deltaarrow.engines.duckdb_catalog import PLACES as PLACES, Catalog as Catalog
-    from deltaarrow.engines.duckdb_connection import (
+    from deltaarrow.engines.duckdb.catalog import PLACES as PLACES, Catalog as Catalog
+    from deltaarrow.engines.duckdb.connection import (
         DeltaConnection as DeltaConnection,
         Dialect as Dialect,
         Parameters as Parameters,
     )
-    from deltaarrow.engines.explaining import explain as explain
-    from deltaarrow.engines.polars import scan_delta as scan_delta
-    from deltaarrow.engines.query_errors import (
+    from deltaarrow.engines.duckdb.query_errors import (
         QueryErrors as QueryErrors,
         Within as Within,
         open_batches as open_batches,
     )
+    from deltaarrow.engines.duckdb.unknown_names import unknown_table as unknown_table
+    from deltaarrow.engines.duckdb.view import register as register
+    from deltaarrow.engines.explaining import explain as explain
+    from deltaarrow.engines.polars.lazy_frame import scan_delta as scan_delta
     from deltaarrow.engines.scanner import (
         DeltaScanner as DeltaScanner,
         asked_columns as asked_columns,
         scan_rows as scan_rows,
     )
     from deltaarrow.engines.typed_dataset import TypedDataset as TypedDataset, chosen_types as chosen_types
-    from deltaarrow.engines.unknown_names import unknown_table as unknown_table
 
 __getattr__ = lazy_package(__name__)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines.dataset import LogDataset
-from deltaarrow.engines.polars_frames import filtered_frames
+from deltaarrow.engines.polars.frames import filtered_frames
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.optional import require

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from deltaarrow.engines.duckdb_connection import DeltaConnection
-from deltaarrow.engines.duckdb_explain import explain_sql
+from deltaarrow.engines.duckdb.connection import DeltaConnection
+from deltaarrow.engines.duckdb.explain import explain_sql
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-_of_polars = lazy_attributes(__name__, {"explain_frame": "deltaarrow.engines.polars_explain"})
+_of_polars = lazy_attributes(__name__, {"explain_frame": "deltaarrow.engines.polars.explain"})
 
 
 def explain(

@@ -15,9 +15,9 @@ import deltaarrow.scan as scan
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.features import properties
-from deltaarrow.operations.catalog_policy import is_maintenance_allowed
-from deltaarrow.operations.clustering_domain import clustering_columns
-from deltaarrow.operations.partition_predicate import partitions_predicate
+from deltaarrow.operations.commit.catalog_policy import is_maintenance_allowed
+from deltaarrow.operations.commit.partition_predicate import partitions_predicate
+from deltaarrow.operations.define.clustering_domain import clustering_columns
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import physical_name, render_path
 from deltaarrow.snapshot import Snapshot

@@ -21,8 +21,8 @@ from deltaarrow.errors import MissingFilesError, VersionNotFoundError
 from deltaarrow.features import ensure_writable, is_supported, merged_protocol, properties
 from deltaarrow.log.file_differences import find_differences
 from deltaarrow.log.moments import parse_moment, parse_version
-from deltaarrow.operations.clustering_domain import render_clustering
-from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.define.clustering_domain import render_clustering
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, physical_name
 from deltaarrow.snapshot import Snapshot

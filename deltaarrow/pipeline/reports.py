@@ -6,10 +6,10 @@ import pyarrow as pa
 
 from deltaarrow.pipeline.engine import MaintenanceReport, MergeReport, StatementReport
 from deltaarrow.spark_sql import TableName, Words
+from deltaarrow.sql.maintain.statements import Optimize, Reorg, Vacuum
 from deltaarrow.sql.registry import find_kind
 from deltaarrow.sql.results import metrics_of
-from deltaarrow.sql.statements.maintenance import Optimize, Reorg, Vacuum
-from deltaarrow.sql.statements.rows import Merge
+from deltaarrow.sql.rows.statements import Merge
 
 __all__ = ["report_on"]
 

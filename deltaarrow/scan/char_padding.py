@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.columnar.nested_arrays import with_children
 from deltaarrow.schema import Field, StructType, holds_char
-from deltaarrow.spark_sql.text_limits import text_limits
+from deltaarrow.spark_sql.types.char_varchar import text_limits
 
 __all__ = ["Paddings", "inner_paddings", "padded", "padded_value", "padding_sql", "paddings_of"]
 

@@ -29,7 +29,7 @@ the text of a view is bound in every query. Alternatives were slower. Partition 
 (``hive_partitioning``) prune files during planning, which then takes 26 ms, and paths may differ from the
 log. A list of values indexed by ``file_index`` is copied for every file: 96 ms. One branch per range of
 values, which DuckDB can prune, takes 18 ms with four branches and 41 ms with 32, for every query. If the
-conditions of a query are known, the list is shortened before (`deltaarrow.engines.duckdb_pruning`): 4 ms.
+conditions of a query are known, the list is shortened before (`deltaarrow.engines.duckdb.pruning`): 4 ms.
 """
 
 from collections import Counter

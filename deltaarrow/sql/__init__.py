@@ -1,9 +1,9 @@
 """SQL over Delta tables, in Spark's and in DuckDB's dialect: queries, and statements that change tables.
 
-`connect` opens a connection. A statement is read by the grammar of its dialect (`spark_grammar`,
-`duckdb_grammar`) into one dataclass (`statements`), which is the same for both dialects. `registry` leads
-from the dataclass to its one handler (`handlers`), which calls the method of `DeltaTable` that a Python user
-would call.
+`connect` opens a connection. Each family of statements has a folder: `rows`, `alter`, `define`, `describe`,
+`maintain`, `copy` and `settings`. In it, the grammar of each dialect (`spark`, `duckdb`) reads a statement
+into one dataclass (`statements`), and its handler (`handlers`) calls the method of `DeltaTable` that a Python
+user would call. `registry` lists the kinds of statements of all families.
 """
 
 from typing import TYPE_CHECKING

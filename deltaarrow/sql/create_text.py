@@ -16,7 +16,7 @@ from deltaarrow.schema.keys import (
 )
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName, spark_type_name
-from deltaarrow.spark_sql.text_limits import text_limits
+from deltaarrow.spark_sql.types.char_varchar import text_limits
 
 __all__ = ["create_table_text", "quoted", "text_literal"]
 

@@ -24,7 +24,7 @@ from deltaarrow.operations import CommitProperties, Transaction
 from deltaarrow.schema import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ChangeType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import function_calls
-from deltaarrow.sql.settings import APPLICATION
+from deltaarrow.sql.session_settings import APPLICATION
 
 if TYPE_CHECKING:
     from deltaarrow.table import DeltaTable

@@ -43,7 +43,7 @@ _lazily = lazy_attributes(
     __name__,
     {
         "Session": "deltaarrow.sql.session",
-        "inspected": "deltaarrow.sql.inspections",
+        "inspected": "deltaarrow.sql.describe.inspections",
         "query_error": "deltaarrow.sql.places",
         "run_statement": "deltaarrow.sql.running",
         "show_place": "deltaarrow.sql.places",

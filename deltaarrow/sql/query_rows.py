@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryRows"]
 
-_lazily = lazy_attributes(__name__, {"annotated_schema": "deltaarrow.engines.duckdb_dataset"})
+_lazily = lazy_attributes(__name__, {"annotated_schema": "deltaarrow.engines.duckdb.arrow_datasets"})
 """What loads pyarrow's datasets, and with them pandas; only variants need it."""
 
 _BATCH_ROWS = 1 << 15

@@ -2,30 +2,27 @@
 
 from deltaarrow.engines import Dialect
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.handlers import (
-    alteration,
-    copying,
-    definition,
-    maintenance,
-    names,
-    rows,
-    settings,
-    transactions,
-    views,
-)
+from deltaarrow.sql import transactions
+from deltaarrow.sql.alter import handlers as alter
+from deltaarrow.sql.copy import handlers as copy
+from deltaarrow.sql.define import handlers as define, views
+from deltaarrow.sql.describe import handlers as describe
 from deltaarrow.sql.kind import StatementKind
+from deltaarrow.sql.maintain import handlers as maintain
+from deltaarrow.sql.rows import handlers as rows
+from deltaarrow.sql.settings import handlers as settings
 
 __all__ = ["KINDS", "find_kind", "first_words", "kind_of"]
 
 KINDS: tuple[StatementKind, ...] = (
-    *copying.KINDS,
-    *maintenance.KINDS,
+    *copy.KINDS,
+    *maintain.KINDS,
     *rows.KINDS,
     *settings.KINDS,
-    *definition.KINDS,
-    *alteration.KINDS,
+    *define.KINDS,
+    *alter.KINDS,
     *views.KINDS,
-    *names.KINDS,
+    *describe.KINDS,
     *transactions.KINDS,
 )
 

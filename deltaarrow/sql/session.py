@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
 from deltaarrow.sql.moments import ensure_points_in_time
 from deltaarrow.sql.relations import NamedRelations
-from deltaarrow.sql.settings import APPLICATION, Settings
+from deltaarrow.sql.session_settings import APPLICATION, Settings
 from deltaarrow.sql.transaction import TableTransaction
 from deltaarrow.table import DeltaTable
 

@@ -136,8 +136,8 @@ def with_recorded_row_ids(
     """Return the actions with the row ids that their files have in `newest`.
 
     A commit that follows a later version than the one read needs this: a commit in between may have assigned
-    ids to files that had none, see `deltaarrow.operations.row_id_assignment.backfill_row_ids`. `known` are
-    the names of files whose actions are right already, such as new files. A table whose row tracking is
+    ids to files that had none, see `deltaarrow.operations.rows.row_id_assignment.backfill_row_ids`. `known`
+    are the names of files whose actions are right already, such as new files. A table whose row tracking is
     suspended loses its ids.
     """
     if not assigns_row_ids(newest.protocol, newest.configuration):

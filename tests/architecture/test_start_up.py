@@ -114,7 +114,7 @@ def test_opening_and_counting_a_table_loads_no_more_of_libraries_than_that_takes
 # and `pyarrow.dataset`, and `numpy.ma` by `numpy.unique`.
 SLOW = ["pandas", "pyarrow.dataset", "pyarrow.compute", "numpy.ma"]
 SLOW += [
-    "deltaarrow.spark_sql.registry",
+    "deltaarrow.spark_sql.functions.registry",
     "deltaarrow.operations.optimize.rewriting",
     "deltaarrow.variant.shredding",
 ]
@@ -149,7 +149,7 @@ def test_first_statements_load_no_more_of_libraries_than_they_take(tmp_path, has
         write_deltalake(folder, rows, configuration=properties)
         statement = statement.replace("SOURCE", SOURCE.format(str(tmp_path / "source")))
         is_read = number < 2
-        unneeded = [*SLOW, "duckdb", "deltaarrow.spark_sql.condition"] if is_read else SLOW
+        unneeded = [*SLOW, "duckdb", "deltaarrow.spark_sql.rules.condition"] if is_read else SLOW
         if has_vectors and not is_read:
             unneeded = [each for each in SLOW if each != "pyarrow.compute"]  # It counts deleted rows.
         found, loaded = run(FIRST % {"folder": folder, "statement": statement, "unneeded": unneeded})

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.engines import DeltaDataset, register
-from deltaarrow.engines.duckdb import ShownFiles, query, shown_views
+from deltaarrow.engines.duckdb.view import ShownFiles, query, shown_views
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.scan import plan_scan
 from deltaarrow.scan.relation import relation_sql

@@ -9,8 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.engines import polars_native
-from deltaarrow.engines.polars import scan_delta
+from deltaarrow.engines.polars import native as polars_native
+from deltaarrow.engines.polars.lazy_frame import scan_delta
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder
 

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deltaarrow.engines.polars import scan_delta
+from deltaarrow.engines.polars.lazy_frame import scan_delta
 from deltaarrow.errors import CorruptDataFileError, CorruptLogError, StorageError
 from tests.support.cloud_server import ACCOUNT
 from tests.support.stores import BUCKET, cloud, raw_s3, s3_options

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
-from deltaarrow.engines.polars import resolutions, scan_delta
+from deltaarrow.engines.polars.lazy_frame import resolutions, scan_delta
 from tests.support.examples import examples
 from tests.support.tables import TableBuilder
 

@@ -11,7 +11,7 @@ import s3fs
 
 import deltaarrow as da
 from deltaarrow.catalogs.lent_store import LentStore
-from deltaarrow.engines.polars_stores import storage_arguments, store_obstacle
+from deltaarrow.engines.polars.object_stores import storage_arguments, store_obstacle
 from deltaarrow.scan import plan_scan
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from deltaarrow.engines.polars import scan_delta
+from deltaarrow.engines.polars.lazy_frame import scan_delta
 from tests.support.tables import TableBuilder
 
 INNER = pa.struct([("c", pa.string()), ("d", pa.date32())])

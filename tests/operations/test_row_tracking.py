@@ -13,7 +13,7 @@ from deltaarrow.errors import (
     MetadataChangedException,
     UnsupportedFeatureError,
 )
-from deltaarrow.operations.row_id_assignment import backfill_row_ids
+from deltaarrow.operations.rows.row_id_assignment import backfill_row_ids
 from deltaarrow.scan.row_id_columns import ROW_COMMIT_VERSION, ROW_ID
 from tests.support.tables import TableBuilder
 

@@ -14,8 +14,8 @@ from deltaarrow import CommitProperties, DeltaTable, Transaction, write_deltalak
 from deltaarrow.errors import FeatureDropError, InvalidTablePropertyError, UnsupportedFeatureError
 from deltaarrow.features import PROPERTIES, Effect
 from deltaarrow.operations import cleanup_metadata, create_checkpoint
+from deltaarrow.operations.commit.log_maintenance import maintenance_hook
 from deltaarrow.operations.drop_feature import FeatureDrop, Work
-from deltaarrow.operations.log_maintenance import maintenance_hook
 from deltaarrow.operations.optimize import RewritingOptions
 from deltaarrow.runtime.clock import system_clock
 from deltaarrow.storage import open_store

@@ -16,7 +16,7 @@ from pyiceberg.manifest import ManifestEntryStatus
 from pyiceberg.table import StaticTable
 
 import deltaarrow as da
-import deltaarrow.operations.universal_format as universal_format
+import deltaarrow.operations.commit.universal_format as universal_format
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import (
     InvalidTablePropertyError,

@@ -22,7 +22,7 @@ import pytest
 import s3fs
 
 import deltaarrow as da
-from deltaarrow.engines.duckdb import query
+from deltaarrow.engines.duckdb.view import query
 from deltaarrow.errors import CorruptDataFileError, StorageError, StorageSystemError, UnsupportedFeatureError
 from tests.support.stores import BUCKET, s3_options
 
@@ -141,7 +141,7 @@ def test_another_file_in_a_statement_is_not_taken_for_one_of_the_table(table, tm
 SPILLING = """
 import resource, signal, sys
 from deltaarrow.compute import files_cursor
-from deltaarrow.engines.duckdb import query
+from deltaarrow.engines.duckdb.view import query
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -8,8 +8,8 @@ import pytest
 
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import Expression, parse_expression, provide_kernels, to_sandbox_sql
-from deltaarrow.spark_sql.aggregates import AGGREGATES, Frame, Order, Rows, Window, find_aggregate
-from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS, find_window_function
+from deltaarrow.spark_sql.functions.aggregate import AGGREGATES, Frame, Order, Rows, Window, find_aggregate
+from deltaarrow.spark_sql.functions.window import WINDOW_FUNCTIONS, find_window_function
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 

@@ -8,8 +8,8 @@ import pytest
 
 import deltaarrow
 from deltaarrow.errors import DeltaError
-from deltaarrow.sql.source_options import parse_source_options
-from deltaarrow.sql.source_rows import rows_of_files
+from deltaarrow.sql.copy.source_options import parse_source_options
+from deltaarrow.sql.copy.source_rows import rows_of_files
 from tests.support.duckdb_session import duckdb_session
 from tests.support.rows import assert_same_rows
 from tests.support.spark import delta_table, spark_table

@@ -13,7 +13,7 @@ import pytest
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import Schema, to_arrow_type
 from deltaarrow.spark_sql import evaluate, parse_expression
-from deltaarrow.spark_sql.registry import CHAPTERS
+from deltaarrow.spark_sql.functions.registry import CHAPTERS
 from tests.support.spark import tried_values
 
 pytestmark = [

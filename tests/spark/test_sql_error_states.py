@@ -6,11 +6,11 @@ import pytest
 
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import Schema
-from deltaarrow.spark_sql.aggregates import AGGREGATES
-from deltaarrow.spark_sql.generators import GENERATORS
+from deltaarrow.spark_sql.functions.aggregate import AGGREGATES
+from deltaarrow.spark_sql.functions.generator import GENERATORS
+from deltaarrow.spark_sql.functions.registry import CHAPTERS
+from deltaarrow.spark_sql.functions.window import WINDOW_FUNCTIONS
 from deltaarrow.spark_sql.queries import Relation, compile_query
-from deltaarrow.spark_sql.registry import CHAPTERS
-from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS
 from deltaarrow.sql.error_states import _STATES
 
 pytestmark = pytest.mark.spark

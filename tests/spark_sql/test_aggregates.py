@@ -9,7 +9,7 @@ import pytest
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import Expression, parse_expression, to_sandbox_sql
-from deltaarrow.spark_sql.aggregates import (
+from deltaarrow.spark_sql.functions.aggregate import (
     Frame,
     Order,
     Rows,
@@ -18,8 +18,8 @@ from deltaarrow.spark_sql.aggregates import (
     is_aggregate,
     is_window,
 )
-from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.windows import find_window_function
+from deltaarrow.spark_sql.functions.generator import find_generator
+from deltaarrow.spark_sql.functions.window import find_window_function
 from tests.support.duckdb_session import duckdb_session
 
 SCHEMA = Schema(

@@ -13,7 +13,7 @@ import pytest
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression, spark_names, spark_text
-from deltaarrow.spark_sql.dialects import _RENAMED, _SAME_FUNCTIONS
+from deltaarrow.spark_sql.text.dialects import _RENAMED, _SAME_FUNCTIONS
 
 ROWS = pa.table(
     {

@@ -9,9 +9,9 @@ import pytest
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression
-from deltaarrow.spark_sql.growth import grows, longest
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, walk
-from deltaarrow.spark_sql.registry import CHAPTERS
+from deltaarrow.spark_sql.binding.growth import grows, longest
+from deltaarrow.spark_sql.functions.registry import CHAPTERS
+from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, walk
 from tests.spark.test_spark_sql import CASES, one_for_each_function
 
 MOMENT = dt.datetime(2024, 2, 29, 13, 14, 15, 123456)
@@ -112,7 +112,7 @@ def columns_of(node, batch):
 
 
 def test_no_text_is_longer_than_its_bound(computed):
-    """A function whose texts are longer is missing in `deltaarrow.spark_sql.growth`."""
+    """A function whose texts are longer is missing in `deltaarrow.spark_sql.binding.growth`."""
     longer = [
         expression.text
         for expression, value, batch in computed

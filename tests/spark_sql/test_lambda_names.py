@@ -6,7 +6,7 @@ import pytest
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import IntervalType, Schema, to_arrow_type
 from deltaarrow.spark_sql import evaluate, parse_expression, to_sandbox_sql, to_sql
-from deltaarrow.spark_sql.kernel_providing import provide_kernels
+from deltaarrow.spark_sql.functions.kernel_providing import provide_kernels
 from tests.spark.test_spark_sql import CASES, one_for_each_function
 from tests.spark_sql.test_growth import TEXTS, batch_of
 

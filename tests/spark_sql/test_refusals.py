@@ -15,7 +15,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.schema import Schema
 from deltaarrow.spark_sql import evaluate, parse_expression, to_sandbox_sql
-from deltaarrow.spark_sql.registry import CHAPTERS
+from deltaarrow.spark_sql.functions.registry import CHAPTERS
 from tests.support.examples import examples
 
 SCHEMA = Schema.from_arrow(

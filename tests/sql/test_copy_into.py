@@ -22,10 +22,10 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
 )
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.source_files import SourceFiles, name_pattern
-from deltaarrow.sql.source_options import parse_source_options
-from deltaarrow.sql.source_rows import rows_of_files
-from deltaarrow.sql.spark_grammar.copying import parse_copy_into
+from deltaarrow.sql.copy.copied_files import SourceFiles, name_pattern
+from deltaarrow.sql.copy.source_options import parse_source_options
+from deltaarrow.sql.copy.source_rows import rows_of_files
+from deltaarrow.sql.copy.spark import parse_copy_into
 from tests.support.duckdb_session import duckdb_session
 
 COLUMNS = pa.schema([("id", pa.int32()), ("name", pa.string()), ("day", pa.date32())])

@@ -18,7 +18,7 @@ from deltaarrow.errors import (
     UnsupportedFeatureError,
     VersionExistsError,
 )
-from deltaarrow.sql.handlers import definition
+from deltaarrow.sql.define import handlers as definition
 
 
 @pytest.fixture

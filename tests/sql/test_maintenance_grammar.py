@@ -4,8 +4,8 @@ import pytest
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql import TableName, Words
+from deltaarrow.sql.maintain.statements import Analyze, Optimize, Repair
 from deltaarrow.sql.registry import find_kind
-from deltaarrow.sql.statements.maintenance import Analyze, Optimize, Repair
 from tests.support.maintenance_statements import EXTENSIONS_REFUSED, PARSED, REFUSED
 
 STATEMENTS = {text: meant for texts in PARSED.values() for text, meant in texts.items()}

@@ -6,7 +6,7 @@ import deltaarrow
 from deltaarrow import DeltaTable
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.spark_grammar.rows import parse_insert
+from deltaarrow.sql.rows.spark import parse_insert
 from tests.support.commits import commit
 
 EVERYTHING = (

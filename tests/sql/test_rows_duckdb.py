@@ -321,7 +321,7 @@ def test_statement_that_is_refused_changes_nothing(con, orders, text, error, why
 
 
 def test_delete_that_reads_other_rows_conflicts_with_an_append(con, orders, monkeypatch):
-    import deltaarrow.sql.found_rows as found_rows
+    import deltaarrow.sql.rows.found_rows as found_rows
 
     asked = found_rows.FoundRows.sql
 

@@ -10,11 +10,11 @@ import pyarrow.parquet
 import pytest
 
 import deltaarrow
-import deltaarrow.sql.insertion
+import deltaarrow.sql.rows.insertion
 from deltaarrow import DeltaTable
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.spark_sql import Words
-from deltaarrow.sql.spark_grammar.rows import parse_merge
+from deltaarrow.sql.rows.spark import parse_merge
 
 
 def rows(table):
@@ -238,13 +238,13 @@ def test_parameters_of_an_insert_are_values(con, orders):
 
 def test_insert_that_reads_its_table_conflicts_with_a_delete(con, orders, monkeypatch):
     table = DeltaTable(orders)
-    find = deltaarrow.sql.insertion.InsertedRows.reader
+    find = deltaarrow.sql.rows.insertion.InsertedRows.reader
 
     def read(self):
         table.delete("id = 1")
         return find(self)
 
-    monkeypatch.setattr(deltaarrow.sql.insertion.InsertedRows, "reader", read)
+    monkeypatch.setattr(deltaarrow.sql.rows.insertion.InsertedRows, "reader", read)
     with pytest.raises(deltaarrow.errors.CommitFailedError):
         con.sql("INSERT INTO lake.orders SELECT id + 10, s, p FROM lake.orders")
     assert rows(orders) == [(2, "b", 1), (3, "c", 2)]

@@ -7,10 +7,10 @@ import pytest
 
 from deltaarrow.errors import DeltaError
 from deltaarrow.spark_sql import Words
-from deltaarrow.spark_sql.aggregates import AGGREGATES
-from deltaarrow.spark_sql.generators import GENERATORS
-from deltaarrow.spark_sql.registry import CHAPTERS
-from deltaarrow.spark_sql.windows import WINDOW_FUNCTIONS
+from deltaarrow.spark_sql.functions.aggregate import AGGREGATES
+from deltaarrow.spark_sql.functions.generator import GENERATORS
+from deltaarrow.spark_sql.functions.registry import CHAPTERS
+from deltaarrow.spark_sql.functions.window import WINDOW_FUNCTIONS
 from deltaarrow.sql.registry import KINDS, find_kind, kind_of
 from tests.spark.test_spark_sql import CASES
 from tests.support.queries import QUERIES

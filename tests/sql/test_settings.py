@@ -12,7 +12,7 @@ import pytest
 import deltaarrow
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql import parse_time_zone
-from deltaarrow.sql.settings import (
+from deltaarrow.sql.session_settings import (
     APPLICATION,
     APPLICATION_VERSION,
     APPLICATION_VERSION_RESETS,

@@ -12,7 +12,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.catalogs.lent_store import LentStore
-from deltaarrow.engines.duckdb import register
+from deltaarrow.engines.duckdb.view import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from deltaarrow.storage.azure_options import AZURE_OPTIONS, azure_settings

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.engines.duckdb import register
+from deltaarrow.engines.duckdb.view import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
 from tests.support.cloud_server import ACCOUNT, cloud_server

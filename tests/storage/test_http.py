@@ -13,7 +13,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.compute import files_cursor, quote_file
-from deltaarrow.engines.duckdb import register
+from deltaarrow.engines.duckdb.view import register
 from deltaarrow.errors import MissingDependencyError, StorageError
 from deltaarrow.storage import open_store
 

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from deltaarrow.engines import DeltaDataset, register, scan_delta
-from deltaarrow.engines.polars import DeltaResolver
+from deltaarrow.engines.polars.lazy_frame import DeltaResolver
 from deltaarrow.expressions import to_arrow
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.scan import with_row_tracking

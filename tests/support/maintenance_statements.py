@@ -2,7 +2,7 @@
 
 from deltaarrow.schema import Field
 from deltaarrow.spark_sql import TableName
-from deltaarrow.sql.statements.maintenance import Convert, Generate, Optimize, Reorg, Restore, Vacuum
+from deltaarrow.sql.maintain.statements import Convert, Generate, Optimize, Reorg, Restore, Vacuum
 
 __all__ = ["EXTENSIONS_REFUSED", "PARSED", "REFUSED", "STRICTER"]
 

@@ -21,8 +21,8 @@ from deltaarrow.operations.clone.copying import Copies, is_noted, note_source
 from deltaarrow.operations.clone.options import CloneOptions, ClonePlan, Progress
 from deltaarrow.operations.clone.references import absolute_files
 from deltaarrow.operations.clone.table import clone_of
-from deltaarrow.operations.hooks import commit_hooks
-from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.operations.commit.hooks import commit_hooks
+from deltaarrow.operations.commit.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

@@ -24,7 +24,7 @@ from deltaarrow.features import (
     upgraded_protocol,
     with_materialized_columns,
 )
-from deltaarrow.operations.clustering_domain import render_clustering
+from deltaarrow.operations.define.clustering_domain import render_clustering
 from deltaarrow.schema.keys import UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 

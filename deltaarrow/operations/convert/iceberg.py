@@ -20,7 +20,7 @@ from deltaarrow.operations.convert.iceberg_columns import IcebergColumns
 from deltaarrow.operations.convert.iceberg_matching import paths_in_file
 from deltaarrow.operations.convert.iceberg_source import IcebergSource, read_iceberg_source
 from deltaarrow.operations.convert.schemas import file_schema
-from deltaarrow.operations.create import NewTable
+from deltaarrow.operations.define.create import NewTable
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, physical_name
 from deltaarrow.schema.keys import TABLE_PREFIX

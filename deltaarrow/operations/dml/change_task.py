@@ -2,8 +2,9 @@
 
 The rows arrive once, as a stream. New and updated rows are written to new files while the stream is read; the
 positions of deleted and updated rows are collected, one bitmap per file. After the last row, the remaining
-rows of files that `deltaarrow.operations.mark_or_rewrite` chooses are copied. Nothing is staged; a task knows
-neither log nor transaction, and is picklable. Chapters "Add CDC File" and "Row Tracking" of the protocol.
+rows of files that `deltaarrow.operations.rows.mark_or_rewrite` chooses are copied. Nothing is staged; a task
+knows neither log nor transaction, and is picklable. Chapters "Add CDC File" and "Row Tracking" of the
+protocol.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml.clause_query import ClauseQuery
 from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.query import ClauseKind, FoundRows, read_changes
-from deltaarrow.operations.mark_or_rewrite import LostRows
+from deltaarrow.operations.rows.mark_or_rewrite import LostRows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import ChangeType
 from deltaarrow.storage import Store, decode_path

@@ -32,7 +32,7 @@ from deltaarrow.operations.dml.operation import RowOperation, times
 from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.identity import plan_numbering, stage_marks
+from deltaarrow.operations.rows.identity import plan_numbering, stage_marks
 from deltaarrow.runtime.executors import executor_in_use
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_field
 from deltaarrow.transaction import RowMatcher

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from deltaarrow.actions import Action
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
+from deltaarrow.operations.define.evolution import evolve_for_values
+from deltaarrow.operations.define.target import WriteTarget
 from deltaarrow.operations.dml.assignments import (
     assigned_values,
     expression,
@@ -15,8 +17,6 @@ from deltaarrow.operations.dml.assignments import (
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
-from deltaarrow.operations.evolution import evolve_for_values
-from deltaarrow.operations.target import WriteTarget
 from deltaarrow.schema import Field, PrimitiveType, Schema
 from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot

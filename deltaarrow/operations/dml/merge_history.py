@@ -5,11 +5,11 @@ from typing import Any
 
 import orjson
 
+from deltaarrow.operations.commit.history import predicates_parameter
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.operation import milliseconds
 from deltaarrow.operations.dml.query import ClauseKind
 from deltaarrow.operations.dml.staging import StagedRows
-from deltaarrow.operations.history import predicates_parameter
 
 __all__ = ["merge_metrics", "merge_parameters"]
 

@@ -22,15 +22,15 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
+from deltaarrow.operations.commit.transaction import begin_transaction, is_replay
+from deltaarrow.operations.define.target import WriteTarget
 from deltaarrow.operations.dml.change_task import ChangeTask, RowChanges
 from deltaarrow.operations.dml.clause_query import ClauseQuery, where_clause
 from deltaarrow.operations.dml.query import ChangeQuery, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.mark_or_rewrite import FileLosses, hidden_columns_of
-from deltaarrow.operations.row_id_assignment import tracking_of
-from deltaarrow.operations.target import WriteTarget
-from deltaarrow.operations.transaction import begin_transaction, is_replay
+from deltaarrow.operations.rows.mark_or_rewrite import FileLosses, hidden_columns_of
+from deltaarrow.operations.rows.row_id_assignment import tracking_of
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import executor_in_use
 from deltaarrow.runtime.fork_safety import cached_property

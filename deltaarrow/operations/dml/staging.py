@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
 from deltaarrow.operations.dml.query import FoundRows
-from deltaarrow.operations.mark_or_rewrite import FileLosses
+from deltaarrow.operations.rows.mark_or_rewrite import FileLosses
 from deltaarrow.runtime.executors import TaskLimits, run_all
 from deltaarrow.transaction import OptimisticTransaction
 

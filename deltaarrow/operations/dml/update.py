@@ -13,6 +13,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import is_supported
+from deltaarrow.operations.commit.history import predicates_parameter
 from deltaarrow.operations.dml.assignments import (
     MakeValue,
     assigned_values,
@@ -25,7 +26,6 @@ from deltaarrow.operations.dml.clause_query import GIVEN_VALUES, ClauseQuery
 from deltaarrow.operations.dml.operation import TARGET, RowOperation, file_metrics, single_scope, times
 from deltaarrow.operations.dml.query import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
-from deltaarrow.operations.history import predicates_parameter
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
 from deltaarrow.schema.keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant

@@ -13,7 +13,7 @@ from deltaarrow.actions import DomainMetadata
 from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
 from deltaarrow.errors import FeatureDropError
 from deltaarrow.features import properties
-from deltaarrow.operations.alteration import Alteration, set_properties, unset_properties
+from deltaarrow.operations.alter.alteration import Alteration, set_properties, unset_properties
 from deltaarrow.operations.drop_feature import deletion_vectors, row_tracking, type_widening
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import RewritingOptions, has_column_mapping, mapping_removal

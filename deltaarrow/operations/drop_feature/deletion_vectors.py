@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from deltaarrow.actions import RemoveFile
 from deltaarrow.columnar.arrays import scalar_of
 from deltaarrow.features import properties
-from deltaarrow.operations.alteration import unset_properties
+from deltaarrow.operations.alter.alteration import unset_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import OptimizePlan, Rewriting, Selection, plan_purge, purge_parameters
 from deltaarrow.operations.vacuum.names import listed_names, vector_names

@@ -35,10 +35,10 @@ from deltaarrow.features import (
     properties,
     supported_features,
 )
+from deltaarrow.operations.commit.log_maintenance import create_checkpoint
 from deltaarrow.operations.drop_feature.cleaning import CLEANINGS, Cleaning, unprotect_checkpoints
 from deltaarrow.operations.drop_feature.history import expire_log, history_needs, oldest_version
 from deltaarrow.operations.drop_feature.step import Work
-from deltaarrow.operations.log_maintenance import create_checkpoint
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["DropFeaturePlan", "FeatureDrop"]

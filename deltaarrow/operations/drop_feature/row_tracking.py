@@ -6,9 +6,13 @@ Chapter "Row Tracking" of the protocol. While row tracking is suspended, commits
 import pyarrow.compute as pc
 
 from deltaarrow.features import properties
-from deltaarrow.operations.alteration import set_properties
+from deltaarrow.operations.alter.alteration import set_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
-from deltaarrow.operations.row_id_assignment import ROW_TRACKING_UNBACKFILL, has_row_ids, unbackfill_row_ids
+from deltaarrow.operations.rows.row_id_assignment import (
+    ROW_TRACKING_UNBACKFILL,
+    has_row_ids,
+    unbackfill_row_ids,
+)
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["STEPS"]

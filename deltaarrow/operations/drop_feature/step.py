@@ -7,9 +7,9 @@ from the first step, and the steps that are done are not needed.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from deltaarrow.operations.alteration import Alteration, commit_alteration
+from deltaarrow.operations.alter.alteration import Alteration, commit_alteration
+from deltaarrow.operations.commit.transaction import begin_transaction
 from deltaarrow.operations.optimize import OptimizePlan, Progress, RewritingOptions
-from deltaarrow.operations.transaction import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import OptimisticTransaction

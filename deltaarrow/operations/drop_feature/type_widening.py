@@ -10,8 +10,8 @@ from dataclasses import replace
 import orjson
 
 from deltaarrow.features import properties
-from deltaarrow.operations.alteration import Alteration, unset_properties
-from deltaarrow.operations.column_names import described_column
+from deltaarrow.operations.alter.alteration import Alteration, unset_properties
+from deltaarrow.operations.alter.column_names import described_column
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import (
     OptimizePlan,

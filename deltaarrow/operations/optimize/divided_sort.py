@@ -33,11 +33,11 @@ import orjson
 
 from deltaarrow.columnar.row_sorter import RowSorter, file_edge
 from deltaarrow.errors import DeltaError
-from deltaarrow.operations.mark_or_rewrite import live_rows
 from deltaarrow.operations.optimize.ranges import SAMPLED_ROWS, CurveKeys, RowSample
 from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBin
 from deltaarrow.operations.optimize.run_files import Piece, RunFile, read_pieces, write_run
 from deltaarrow.operations.optimize.sort_task import SortedFiles, Sorting, SortTask, encoded_columns
+from deltaarrow.operations.rows.mark_or_rewrite import live_rows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import Executor, TaskLimits, executor_in_use, run_all
 from deltaarrow.scan import BatchReader, FileTask, TableLayout

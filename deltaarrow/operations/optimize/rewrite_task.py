@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
-from deltaarrow.operations.mark_or_rewrite import live_rows
 from deltaarrow.operations.optimize.bins import Bin
+from deltaarrow.operations.rows.mark_or_rewrite import live_rows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import FILE_COLUMN, ROW_COLUMN, FileTask, TableLayout, columns_of_few_texts
 from deltaarrow.write import WritePlan, write_files

@@ -15,16 +15,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deltaarrow.columnar.arrays import integers
-from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed
-from deltaarrow.operations.mark_or_rewrite import hidden_columns_of
+from deltaarrow.operations.commit.catalog_policy import ensure_maintenance_allowed
+from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.define.target import WriteTarget
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.divided_sort import in_pieces
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewrite_task import RewriteTask, RewrittenBin
 from deltaarrow.operations.optimize.sort_task import Sorting, SortTask
-from deltaarrow.operations.target import WriteTarget
-from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.operations.rows.mark_or_rewrite import hidden_columns_of
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.runtime.fork_safety import cached_property

@@ -9,9 +9,9 @@ import pyarrow as pa
 from deltaarrow.columnar.arrays import booleans, integers, numbers_of
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import And, columns_of
-from deltaarrow.operations.history import predicates_parameter
+from deltaarrow.operations.commit.history import predicates_parameter
 from deltaarrow.operations.optimize.bins import partition_numbers
-from deltaarrow.operations.row_id_assignment import tracking_of
+from deltaarrow.operations.rows.row_id_assignment import tracking_of
 from deltaarrow.scan import (
     FILE_COLUMN,
     ROW_TRACKING_COLUMNS,

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from deltaarrow.actions import AddFile
 from deltaarrow.columnar.row_sorter import Part, RowSorter, SortLimits
-from deltaarrow.operations.mark_or_rewrite import live_rows
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.curve import Curve
 from deltaarrow.operations.optimize.ranges import sampled_keys
 from deltaarrow.operations.optimize.rewrite_task import RewrittenBin
+from deltaarrow.operations.rows.mark_or_rewrite import live_rows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.futures import finished_after_all
 from deltaarrow.runtime.interrupts import same_for_threads

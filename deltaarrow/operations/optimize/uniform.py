@@ -9,7 +9,7 @@ second    ``REORG``                        rewrites the files that are not under
                                            the tag of the version, with a deletion vector, or without a
                                            row count
 third     ``SET TBLPROPERTIES``            sets ``delta.universalFormat.enabledFormats``, after which
-                                           `deltaarrow.operations.universal_format` follows each commit
+                                           `deltaarrow.operations.commit.universal_format` follows each commit
 ========  ===============================  =================================================================
 
 From the first commit on, all writers tag their files and write no deletion vectors. What is left to do is
@@ -28,12 +28,17 @@ from deltaarrow.features import (
     keeps_iceberg_metadata,
     properties,
 )
-from deltaarrow.operations.alteration import Alteration, commit_alteration, ensure_alterable, set_properties
+from deltaarrow.operations.alter.alteration import (
+    Alteration,
+    commit_alteration,
+    ensure_alterable,
+    set_properties,
+)
+from deltaarrow.operations.define.target import WriteTarget
 from deltaarrow.operations.optimize.compaction import target_size_of
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewriting import RewritingOptions
 from deltaarrow.operations.optimize.selection import Selection, plan_files
-from deltaarrow.operations.target import WriteTarget
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.optional import require
 from deltaarrow.snapshot import Snapshot

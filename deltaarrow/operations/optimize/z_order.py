@@ -16,7 +16,7 @@ import orjson
 
 from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.operations.clustering_domain import clustering_columns, parse_clustering_columns
+from deltaarrow.operations.define.clustering_domain import clustering_columns, parse_clustering_columns
 from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import z_order

@@ -26,8 +26,8 @@ from deltaarrow.features import ensure_writable
 from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.log.last_vacuum import write_last_vacuum
 from deltaarrow.log.removed_files import read_named_files
-from deltaarrow.operations.catalog_policy import ensure_maintenance_allowed
-from deltaarrow.operations.transaction import begin_transaction
+from deltaarrow.operations.commit.catalog_policy import ensure_maintenance_allowed
+from deltaarrow.operations.commit.transaction import begin_transaction
 from deltaarrow.operations.vacuum.candidates import Candidates
 from deltaarrow.operations.vacuum.names import file_names
 from deltaarrow.operations.vacuum.options import Progress, VacuumOptions, default_retention_ms

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from deltaarrow.catalogs import FileCatalog, FileNamespace, Namespace, NewFolder, TableLocation, View, fold
-from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.sql.rows.spark import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

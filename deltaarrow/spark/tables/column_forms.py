@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from deltaarrow.sql.create_text import text_literal
-from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.sql.rows.spark import quoted
 
 __all__ = ["Qualify", "attribute", "call", "casted", "chosen", "combined", "extracted", "lambda_of"]
 

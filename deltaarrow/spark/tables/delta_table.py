@@ -21,7 +21,7 @@ from deltaarrow.spark.tables.table_builder import Creation, DeltaTableBuilder
 from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
 from deltaarrow.spark.types import FrameColumns
 from deltaarrow.spark_sql import Words, declared_columns
-from deltaarrow.sql.statements.maintenance import Convert
+from deltaarrow.sql.maintain.statements import Convert
 from deltaarrow.table import DeltaTable as OneNodeTable
 
 if TYPE_CHECKING:

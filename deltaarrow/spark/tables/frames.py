@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType, TimestampType
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.spark.registration import register
 from deltaarrow.spark.types import FrameColumns
-from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.sql.rows.spark import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

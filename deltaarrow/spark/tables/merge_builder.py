@@ -16,7 +16,7 @@ from deltaarrow.spark.tables.column_sql import ColumnTexts
 from deltaarrow.spark.tables.column_text import column_names
 from deltaarrow.spark.tables.frames import arrow_frame
 from deltaarrow.spark.tables.table_reference import TableReference
-from deltaarrow.sql.spark_grammar.rows import quoted
+from deltaarrow.sql.rows.spark import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

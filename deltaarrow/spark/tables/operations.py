@@ -16,12 +16,12 @@ from deltaarrow.operations.dml import MergeClause
 from deltaarrow.spark.tables.frames import source_stream
 from deltaarrow.spark.tables.statement_session import run, statements_of
 from deltaarrow.spark.tables.table_reference import TableReference
+from deltaarrow.sql.define.statements import CloneTable, CreateTable, TableClauses
+from deltaarrow.sql.describe.statements import DescribeDetail, DescribeHistory
+from deltaarrow.sql.maintain.statements import Convert, Generate, Optimize, Restore, Vacuum
 from deltaarrow.sql.results import merged
-from deltaarrow.sql.settings import AUTO_MERGE
-from deltaarrow.sql.statements.definition import CloneTable, CreateTable, TableClauses
-from deltaarrow.sql.statements.maintenance import Convert, Generate, Optimize, Restore, Vacuum
-from deltaarrow.sql.statements.names import DescribeDetail, DescribeHistory
-from deltaarrow.sql.statements.rows import Delete, Update
+from deltaarrow.sql.rows.statements import Delete, Update
+from deltaarrow.sql.session_settings import AUTO_MERGE
 from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:

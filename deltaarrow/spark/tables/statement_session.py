@@ -13,7 +13,7 @@ from deltaarrow.spark_sql import in_time_zone
 from deltaarrow.sql import connect
 from deltaarrow.sql.registry import kind_of
 from deltaarrow.sql.session import Session
-from deltaarrow.sql.settings import ANSI, TIME_ZONE, Settings
+from deltaarrow.sql.session_settings import ANSI, TIME_ZONE, Settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

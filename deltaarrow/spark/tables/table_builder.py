@@ -19,7 +19,7 @@ from deltaarrow.spark.tables import operations
 from deltaarrow.spark.tables.arguments import column_list, refuse_types
 from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
 from deltaarrow.spark_sql import Words, parse_column_options, parse_type
-from deltaarrow.sql.statements.definition import CreateTable, TableClauses
+from deltaarrow.sql.define.statements import CreateTable, TableClauses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,10 +1,10 @@
 """Parts of a compiled query, and the SQL of typed nodes inside one SELECT.
 
 Columns keep DuckDB's own types from one SELECT to the next: a timestamp is a TIMESTAMPTZ. A node computes
-with the forms of `deltaarrow.spark_sql.native`, so its columns are converted where they are read, and its
-value where it leaves. A column alone, and a comparison of columns and literals, need no conversion. They are
-written as plainly as a user would write them, because DuckDB's optimizer and the choice of files read such
-conditions.
+with the forms of `deltaarrow.spark_sql.rendering.native`, so its columns are converted where they are read,
+and its value where it leaves. A column alone, and a comparison of columns and literals, need no conversion.
+They are written as plainly as a user would write them, because DuckDB's optimizer and the choice of files
+read such conditions.
 
 The SQL of a query is a format string. Its places are the columns of outer queries that it reads.
 """
@@ -18,9 +18,12 @@ from decimal import Decimal
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, IntervalType, PrimitiveType
-from deltaarrow.spark_sql.native import given_with_variants_sql, taken_sql
-from deltaarrow.spark_sql.nested import leaf_types, rebuilt
-from deltaarrow.spark_sql.nodes import (
+from deltaarrow.spark_sql.queries.constants import constant_value
+from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
+from deltaarrow.spark_sql.rendering.native import given_with_variants_sql, taken_sql
+from deltaarrow.spark_sql.rendering.rows import is_aggregate, is_query, is_window
+from deltaarrow.spark_sql.rendering.sql import rendered
+from deltaarrow.spark_sql.tree.nodes import (
     Call,
     ColumnRef,
     Constant,
@@ -32,12 +35,9 @@ from deltaarrow.spark_sql.nodes import (
     valued,
     walk,
 )
-from deltaarrow.spark_sql.queries.constants import constant_value
-from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
-from deltaarrow.spark_sql.rendering import rendered
-from deltaarrow.spark_sql.row_errors import OWN_ERRORS
-from deltaarrow.spark_sql.rows import is_aggregate, is_query, is_window
-from deltaarrow.spark_sql.types import (
+from deltaarrow.spark_sql.tree.row_errors import OWN_ERRORS
+from deltaarrow.spark_sql.types.nested import leaf_types, rebuilt
+from deltaarrow.spark_sql.types.types import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

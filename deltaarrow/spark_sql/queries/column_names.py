@@ -12,18 +12,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.schema import DataType, PrimitiveType
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, OF_STRUCT
-from deltaarrow.spark_sql.intervals import interval_text
-from deltaarrow.spark_sql.made_intervals import MAKING_INTERVALS
-from deltaarrow.spark_sql.named_types import data_type_of
-from deltaarrow.spark_sql.nodes import Call, Constant, Node
+from deltaarrow.spark_sql.binding.expression_binding import NO_PARENTHESES, OF_STRUCT
+from deltaarrow.spark_sql.binding.tree_reading import interval_of, interval_units_of, names_of, own_name
+from deltaarrow.spark_sql.functions.interval import MAKING_INTERVALS
+from deltaarrow.spark_sql.functions.interval_literals import interval_text
+from deltaarrow.spark_sql.functions.named_types import data_type_of
 from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE, WINDOW_OF_TIME
-from deltaarrow.spark_sql.syntax import is_suffix, is_try
-from deltaarrow.spark_sql.time_zones import session_time_zone
-from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of, names_of, own_name
-from deltaarrow.spark_sql.types import DATE, STRING, TIMESTAMP
+from deltaarrow.spark_sql.text.parsing import is_suffix, is_try
+from deltaarrow.spark_sql.tree.nodes import Call, Constant, Node
+from deltaarrow.spark_sql.types.casts import cast
+from deltaarrow.spark_sql.types.time_zones import session_time_zone
+from deltaarrow.spark_sql.types.types import DATE, STRING, TIMESTAMP
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import StructType
-from deltaarrow.spark_sql.nodes import refused
-from deltaarrow.spark_sql.placing import placed_in
 from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed
 from deltaarrow.spark_sql.queries.expressions import parameter_values
@@ -20,6 +18,8 @@ from deltaarrow.spark_sql.queries.recursion import is_recursive, recursive
 from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
 from deltaarrow.spark_sql.queries.select import compile_select
 from deltaarrow.spark_sql.queries.set_operations import compile_set_operation
+from deltaarrow.spark_sql.tree.nodes import refused
+from deltaarrow.spark_sql.tree.positioned_errors import placed_in
 
 if TYPE_CHECKING:
     from sqlglot import exp

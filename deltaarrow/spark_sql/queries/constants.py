@@ -4,9 +4,9 @@ import datetime
 
 import pyarrow as pa
 
-from deltaarrow.spark_sql.evaluation import evaluate
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Expression, Node, refused, walk
-from deltaarrow.spark_sql.rows import is_query
+from deltaarrow.spark_sql.binding.evaluation import evaluate
+from deltaarrow.spark_sql.rendering.rows import is_query
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, Constant, Expression, Node, refused, walk
 
 __all__ = ["constant_value"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
-from deltaarrow.spark_sql.nodes import OWN_NAME, ColumnRef, Node, refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.relations import Relations
+from deltaarrow.spark_sql.tree.nodes import OWN_NAME, ColumnRef, Node, refused
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -81,7 +81,7 @@ class Context:
         self.names_metadata = False
         """Whether the text has the name ``_metadata``."""
         self.placed: set[tuple[str, int]] = set()
-        """The calls of the text that DuckDB may let fail; see `deltaarrow.spark_sql.row_errors`."""
+        """The calls of the text that DuckDB may let fail; see `deltaarrow.spark_sql.tree.row_errors`."""
         self._compile = compile_query
         self._aliases = 0
 

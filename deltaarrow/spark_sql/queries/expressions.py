@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 from deltaarrow.columnar.arrays import ensure_microseconds
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field
-from deltaarrow.spark_sql.aggregates import Order, Rows, Window, find_aggregate, is_window
-from deltaarrow.spark_sql.expression_binding import NO_PARENTHESES, bind_tree
-from deltaarrow.spark_sql.function import Function
-from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, Path, call, is_volatile, refused, walk
-from deltaarrow.spark_sql.operators import is_null
-from deltaarrow.spark_sql.placing import placed_at
+from deltaarrow.spark_sql.binding.expression_binding import NO_PARENTHESES, bind_tree
+from deltaarrow.spark_sql.binding.scope import Fields
+from deltaarrow.spark_sql.binding.tree_reading import names_of
+from deltaarrow.spark_sql.functions.aggregate import Order, Rows, Window, find_aggregate, is_window
+from deltaarrow.spark_sql.functions.datetime import window_time
+from deltaarrow.spark_sql.functions.function import Function
+from deltaarrow.spark_sql.functions.generator import find_generator
+from deltaarrow.spark_sql.functions.operators import is_null
+from deltaarrow.spark_sql.functions.random import find_volatile
+from deltaarrow.spark_sql.functions.window import find_window_function
 from deltaarrow.spark_sql.queries.blocks import as_is
 from deltaarrow.spark_sql.queries.frames import framed
 from deltaarrow.spark_sql.queries.made_variants import is_made
@@ -27,12 +30,21 @@ from deltaarrow.spark_sql.queries.names import Columns, Found
 from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.queries.stars import expand_arguments
-from deltaarrow.spark_sql.rows import is_query
-from deltaarrow.spark_sql.scope import Fields
-from deltaarrow.spark_sql.temporal import window_time
-from deltaarrow.spark_sql.time_zones import ensure_utc
-from deltaarrow.spark_sql.tree_reading import names_of
-from deltaarrow.spark_sql.types import (
+from deltaarrow.spark_sql.rendering.rows import is_query
+from deltaarrow.spark_sql.tree.nodes import (
+    Call,
+    ColumnRef,
+    Constant,
+    Node,
+    Path,
+    call,
+    is_volatile,
+    refused,
+    walk,
+)
+from deltaarrow.spark_sql.tree.positioned_errors import placed_at
+from deltaarrow.spark_sql.types.time_zones import ensure_utc
+from deltaarrow.spark_sql.types.types import (
     BINARY,
     BOOLEAN,
     BYTE,
@@ -45,8 +57,6 @@ from deltaarrow.spark_sql.types import (
     VOID,
     decimal_type,
 )
-from deltaarrow.spark_sql.volatile import find_volatile
-from deltaarrow.spark_sql.windows import find_window_function
 
 if TYPE_CHECKING:
     from sqlglot import exp

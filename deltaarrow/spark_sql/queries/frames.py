@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import DataType
-from deltaarrow.spark_sql.aggregates import Frame, Order
-from deltaarrow.spark_sql.intervals import Interval, moved
-from deltaarrow.spark_sql.nodes import Node, call, refused
+from deltaarrow.spark_sql.binding.tree_reading import interval_of, interval_units_of
+from deltaarrow.spark_sql.functions.aggregate import Frame, Order
+from deltaarrow.spark_sql.functions.interval_literals import Interval, moved
 from deltaarrow.spark_sql.queries.constants import constant_value
-from deltaarrow.spark_sql.time_zones import session_time_zone
-from deltaarrow.spark_sql.tree_reading import interval_of, interval_units_of
-from deltaarrow.spark_sql.types import (
+from deltaarrow.spark_sql.tree.nodes import Node, call, refused
+from deltaarrow.spark_sql.types.time_zones import session_time_zone
+from deltaarrow.spark_sql.types.types import (
     DATE,
     DOUBLE,
     INTEGER,

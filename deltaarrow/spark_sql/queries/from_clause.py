@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.char_comparison import padded_pair
-from deltaarrow.spark_sql.forms import let
-from deltaarrow.spark_sql.function import same_type
-from deltaarrow.spark_sql.generators import Generated, find_generator
-from deltaarrow.spark_sql.nested import leaf_types
-from deltaarrow.spark_sql.nodes import ColumnRef, Constant, Node, refused, walk
-from deltaarrow.spark_sql.operators import all_of, compare
-from deltaarrow.spark_sql.placing import placed_at
+from deltaarrow.spark_sql.binding.tree_reading import written_name
+from deltaarrow.spark_sql.functions.function import same_type
+from deltaarrow.spark_sql.functions.generator import Generated, find_generator
+from deltaarrow.spark_sql.functions.operators import all_of, compare
+from deltaarrow.spark_sql.functions.registry import find_function
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
@@ -29,10 +25,14 @@ from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.sampling import sampled
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.queries.time_travel import travel_of
-from deltaarrow.spark_sql.registry import find_function
-from deltaarrow.spark_sql.rows import is_query
-from deltaarrow.spark_sql.tree_reading import written_name
-from deltaarrow.spark_sql.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.rendering.rows import is_query
+from deltaarrow.spark_sql.tree.forms import let
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, Constant, Node, refused, walk
+from deltaarrow.spark_sql.tree.positioned_errors import placed_at
+from deltaarrow.spark_sql.types.casts import cast
+from deltaarrow.spark_sql.types.char_comparison import padded_pair
+from deltaarrow.spark_sql.types.nested import leaf_types
+from deltaarrow.spark_sql.types.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

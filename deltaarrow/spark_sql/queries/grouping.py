@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, MapType, StructType
-from deltaarrow.spark_sql.aggregates import is_aggregate
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, refused, walk
+from deltaarrow.spark_sql.functions.aggregate import is_aggregate
 from deltaarrow.spark_sql.queries.blocks import AS_IS, Writer, normalized, substituted
 from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import GROUPING, is_plain_part
-from deltaarrow.spark_sql.types import VARIANT, type_name
+from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Node, refused, walk
+from deltaarrow.spark_sql.types.types import VARIANT, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

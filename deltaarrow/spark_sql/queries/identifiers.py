@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.binding.tree_reading import names_of
 from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
-from deltaarrow.spark_sql.syntax import parse_tree
-from deltaarrow.spark_sql.tree_reading import names_of
+from deltaarrow.spark_sql.text.parsing import parse_tree
+from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -1,18 +1,18 @@
 """Variants that a query computes, as opposed to variants in the columns of tables.
 
 DuckDB has a type of its own for the variants of tables. Those that an expression makes are structs of bytes
-(`deltaarrow.spark_sql.variant_kernels`), which nothing turns into that type. So their columns are marked: an
-expression reads such a column as it is.
+(`deltaarrow.spark_sql.functions.variant_kernels`), which nothing turns into that type. So their columns are
+marked: an expression reads such a column as it is.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from deltaarrow.schema import Field, JsonObject
-from deltaarrow.spark_sql.native import given_sql
-from deltaarrow.spark_sql.nested import leaf_types
-from deltaarrow.spark_sql.nodes import ColumnRef, Node, refused
-from deltaarrow.spark_sql.types import VARIANT
+from deltaarrow.spark_sql.rendering.native import given_sql
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node, refused
+from deltaarrow.spark_sql.types.nested import leaf_types
+from deltaarrow.spark_sql.types.types import VARIANT
 
 __all__ = ["ensure_alike", "is_made", "marked", "unmarked"]
 

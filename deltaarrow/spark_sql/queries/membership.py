@@ -7,9 +7,9 @@ the ANDs and ORs below it. In a filter none of this makes a difference, unless t
 
 from dataclasses import replace
 
-from deltaarrow.spark_sql.nodes import Call, Node, call
-from deltaarrow.spark_sql.operators import all_of, any_of, negate
-from deltaarrow.spark_sql.types import BOOLEAN
+from deltaarrow.spark_sql.functions.operators import all_of, any_of, negate
+from deltaarrow.spark_sql.tree.nodes import Call, Node, call
+from deltaarrow.spark_sql.types.types import BOOLEAN
 
 __all__ = ["CERTAIN", "MEMBER", "filtering", "settled"]
 

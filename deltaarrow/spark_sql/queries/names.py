@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType
-from deltaarrow.spark_sql.conditionals import field_of
-from deltaarrow.spark_sql.nodes import ColumnRef, Node
-from deltaarrow.spark_sql.scope import Fields
+from deltaarrow.spark_sql.binding.scope import Fields
+from deltaarrow.spark_sql.functions.conditional import field_of
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node
 
 __all__ = ["Columns", "Found", "SourceColumn"]
 

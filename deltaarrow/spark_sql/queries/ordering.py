@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.spark_sql.aggregates import Order
-from deltaarrow.spark_sql.nested_order import in_order
-from deltaarrow.spark_sql.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.functions.aggregate import Order
 from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.context import Around, Context, shown_keys, unique_keys
@@ -16,7 +14,9 @@ from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_p
 from deltaarrow.spark_sql.queries.names import Columns
 from deltaarrow.spark_sql.queries.placement import ensure_ordering
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
-from deltaarrow.spark_sql.types import INTEGER, type_name
+from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
+from deltaarrow.spark_sql.types.nested_order import in_order
+from deltaarrow.spark_sql.types.types import INTEGER, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -1,4 +1,4 @@
-"""Parsing of queries to sqlglot's tree, by the lexical rules of `deltaarrow.spark_sql.syntax`.
+"""Parsing of queries to sqlglot's tree, by the lexical rules of `deltaarrow.spark_sql.text.parsing`.
 
 ``t@v3`` is read as ``t VERSION AS OF 3``, ``TABLE t`` as ``SELECT * FROM t``, and pipes as SELECTs.
 """
@@ -8,14 +8,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.queries.pipes import without_pipes
-from deltaarrow.spark_sql.syntax import (
+from deltaarrow.spark_sql.text.parsing import (
     EXPRESSION_REFUSES,
     expression_dialect,
     parse_statement,
     replaced_token,
 )
+from deltaarrow.spark_sql.tree.nodes import refused
 
 if TYPE_CHECKING:
     from sqlglot import exp

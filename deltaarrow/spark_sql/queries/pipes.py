@@ -21,8 +21,8 @@ Joins and conditions only add to the relations, whose names operators behind the
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from deltaarrow.spark_sql.nodes import refused
-from deltaarrow.spark_sql.syntax import replaced_token
+from deltaarrow.spark_sql.text.parsing import replaced_token
+from deltaarrow.spark_sql.tree.nodes import refused
 
 __all__ = ["without_pipes"]
 

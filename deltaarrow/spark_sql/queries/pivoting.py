@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_literal
 from deltaarrow.schema import Field, StructType
-from deltaarrow.spark_sql.aggregates import find_aggregate
-from deltaarrow.spark_sql.char_comparison import PLAIN
-from deltaarrow.spark_sql.function import same_type
-from deltaarrow.spark_sql.generators import Generated
-from deltaarrow.spark_sql.nested import array_of, struct_of
-from deltaarrow.spark_sql.nodes import Constant, Node, call, escaped, refused, walk
+from deltaarrow.spark_sql.binding.tree_reading import names_of, written_name
+from deltaarrow.spark_sql.functions.aggregate import find_aggregate
+from deltaarrow.spark_sql.functions.function import same_type
+from deltaarrow.spark_sql.functions.generator import Generated
 from deltaarrow.spark_sql.queries.blocks import Writer
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, ensure_groupable, grouped
 from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
-from deltaarrow.spark_sql.tree_reading import names_of, written_name
-from deltaarrow.spark_sql.types import INTEGRAL, STRING
+from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, escaped, refused, walk
+from deltaarrow.spark_sql.types.char_comparison import PLAIN
+from deltaarrow.spark_sql.types.nested import array_of, struct_of
+from deltaarrow.spark_sql.types.types import INTEGRAL, STRING
 
 if TYPE_CHECKING:
     from sqlglot import exp

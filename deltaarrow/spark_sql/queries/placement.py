@@ -6,9 +6,9 @@ DuckDB would compute most of these, so they are refused here, with Spark's class
 from collections.abc import Collection, Iterable
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, walk
 from deltaarrow.spark_sql.queries.blocks import AS_IS
-from deltaarrow.spark_sql.rows import is_query
+from deltaarrow.spark_sql.rendering.rows import is_query
+from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Node, walk
 
 __all__ = ["ensure_joining", "ensure_of_groups", "ensure_ordering"]
 

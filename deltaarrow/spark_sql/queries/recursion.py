@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import DataType
-from deltaarrow.spark_sql.aggregates import find_aggregate
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nodes import refused
+from deltaarrow.spark_sql.functions.aggregate import find_aggregate
 from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed, unique_keys
 from deltaarrow.spark_sql.queries.parsing import MOST_LEVELS
-from deltaarrow.spark_sql.types import has_same_shape, type_name, wider_type
+from deltaarrow.spark_sql.tree.nodes import refused
+from deltaarrow.spark_sql.types.casts import cast
+from deltaarrow.spark_sql.types.types import has_same_shape, type_name, wider_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

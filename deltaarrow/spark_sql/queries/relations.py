@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import StructType
-from deltaarrow.spark_sql.row_errors import PlacedCalls
+from deltaarrow.spark_sql.tree.row_errors import PlacedCalls
 
 __all__ = ["CompiledQuery", "Parameters", "QuerySettings", "Relation", "Relations", "Travel"]
 

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
-from deltaarrow.spark_sql.nodes import ColumnRef, refused
 from deltaarrow.spark_sql.queries.blocks import Writer
 from deltaarrow.spark_sql.queries.context import Context, Source, unique_keys
 from deltaarrow.spark_sql.queries.names import SourceColumn
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, refused
 
 if TYPE_CHECKING:
     from sqlglot import exp

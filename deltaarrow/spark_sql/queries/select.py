@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
-from deltaarrow.spark_sql.aggregates import Order, is_window
-from deltaarrow.spark_sql.generators import find_generator
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Constant, Node, refused, walk
-from deltaarrow.spark_sql.operators import all_of
+from deltaarrow.spark_sql.binding.tree_reading import names_of
+from deltaarrow.spark_sql.functions.aggregate import Order, is_window
+from deltaarrow.spark_sql.functions.generator import find_generator
+from deltaarrow.spark_sql.functions.operators import all_of
+from deltaarrow.spark_sql.functions.random import ensure_one_row_order
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer, as_is, normalized, substituted
 from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, shown_keys, unique_keys
@@ -30,9 +31,8 @@ from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, 
 from deltaarrow.spark_sql.queries.placement import ensure_of_groups
 from deltaarrow.spark_sql.queries.stars import star_of, starred
 from deltaarrow.spark_sql.queries.time_windows import with_time_windows
-from deltaarrow.spark_sql.tree_reading import names_of
-from deltaarrow.spark_sql.types import BOOLEAN, VOID, type_name
-from deltaarrow.spark_sql.volatile import ensure_one_row_order
+from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, Node, refused, walk
+from deltaarrow.spark_sql.types.types import BOOLEAN, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nodes import refused
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, normalized
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.grouping import ensure_groupable
 from deltaarrow.spark_sql.queries.made_variants import ensure_alike
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
-from deltaarrow.spark_sql.types import has_same_shape, type_name, wider_type
+from deltaarrow.spark_sql.tree.nodes import refused
+from deltaarrow.spark_sql.types.casts import cast
+from deltaarrow.spark_sql.types.types import has_same_shape, type_name, wider_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

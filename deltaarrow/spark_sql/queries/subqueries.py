@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.spark_sql.function import same_type
-from deltaarrow.spark_sql.native import given
-from deltaarrow.spark_sql.nested import leaf_types, rebuilt
-from deltaarrow.spark_sql.nodes import Call, ColumnRef, Node, refused
-from deltaarrow.spark_sql.operators import compare
+from deltaarrow.spark_sql.functions.function import same_type
+from deltaarrow.spark_sql.functions.operators import compare
 from deltaarrow.spark_sql.queries.blocks import Query
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.membership import MEMBER
 from deltaarrow.spark_sql.queries.names import Columns
-from deltaarrow.spark_sql.types import BOOLEAN, VARIANT
+from deltaarrow.spark_sql.rendering.native import given
+from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Node, refused
+from deltaarrow.spark_sql.types.nested import leaf_types, rebuilt
+from deltaarrow.spark_sql.types.types import BOOLEAN, VARIANT
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -3,12 +3,12 @@
 import datetime
 from typing import TYPE_CHECKING
 
-from deltaarrow.spark_sql.casts import cast
-from deltaarrow.spark_sql.nodes import Constant, refused
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.expressions import Binding
 from deltaarrow.spark_sql.queries.relations import Travel
-from deltaarrow.spark_sql.types import INTEGRAL, STRING, TIMESTAMP
+from deltaarrow.spark_sql.tree.nodes import Constant, refused
+from deltaarrow.spark_sql.types.casts import cast
+from deltaarrow.spark_sql.types.types import INTEGRAL, STRING, TIMESTAMP
 
 if TYPE_CHECKING:
     from sqlglot import exp

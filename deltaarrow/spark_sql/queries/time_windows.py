@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, Field, StructType
-from deltaarrow.spark_sql.expression_binding import parse_interval
-from deltaarrow.spark_sql.forms import let
-from deltaarrow.spark_sql.function import as_timestamp
-from deltaarrow.spark_sql.generators import Generated
-from deltaarrow.spark_sql.nodes import ColumnRef, Node, call, mismatched, refused
-from deltaarrow.spark_sql.operators import is_null, negate
+from deltaarrow.spark_sql.binding.expression_binding import parse_interval
+from deltaarrow.spark_sql.functions.datetime import window_time
+from deltaarrow.spark_sql.functions.function import as_timestamp
+from deltaarrow.spark_sql.functions.generator import Generated
+from deltaarrow.spark_sql.functions.operators import is_null, negate
 from deltaarrow.spark_sql.queries.blocks import Writer, normalized, substituted
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.context import Context, Source
@@ -36,8 +35,9 @@ from deltaarrow.spark_sql.queries.from_clause import FromClause
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, projected
 from deltaarrow.spark_sql.queries.names import SourceColumn
 from deltaarrow.spark_sql.queries.parsing import WINDOW_OF_TIME
-from deltaarrow.spark_sql.temporal import window_time
-from deltaarrow.spark_sql.types import DATE, STRING, TIMESTAMPS, type_name
+from deltaarrow.spark_sql.tree.forms import let
+from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node, call, mismatched, refused
+from deltaarrow.spark_sql.types.types import DATE, STRING, TIMESTAMPS, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

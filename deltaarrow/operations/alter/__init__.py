@@ -1,0 +1,3 @@
+"""Changes of a table's metadata, like ALTER TABLE."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Append, overwrite, and CREATE with rows."""
+
+__all__: list[str] = []

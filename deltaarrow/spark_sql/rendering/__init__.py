@@ -1,0 +1,3 @@
+"""DuckDB SQL of the typed tree."""
+
+__all__: list[str] = []

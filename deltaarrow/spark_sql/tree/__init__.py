@@ -1,0 +1,3 @@
+"""The typed tree of an expression, and the errors that refer to its source."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""ALTER TABLE."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""COPY INTO and COPY TO."""
+
+__all__: list[str] = []

@@ -1,3 +1,0 @@
-"""Statements in DuckDB's dialect, read into the dataclasses of `deltaarrow.sql.statements`."""
-
-__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Statements that change rows: INSERT, DELETE, UPDATE, MERGE and TRUNCATE."""
+
+__all__: list[str] = []

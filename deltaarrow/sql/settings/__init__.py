@@ -1,0 +1,3 @@
+"""Statements about the session: SET, RESET and EXPLAIN."""
+
+__all__: list[str] = []

@@ -1,3 +1,0 @@
-"""Statements as dataclasses, the same for both dialects."""
-
-__all__: list[str] = []
