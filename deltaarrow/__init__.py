@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from deltaarrow.engines.duckdb.view import register as register
     from deltaarrow.engines.explaining import explain as explain
     from deltaarrow.engines.polars.lazy_frame import scan_delta as scan_delta
-    from deltaarrow.features.names import TableFeatures as TableFeatures
-    from deltaarrow.log.catalog import (
+    from deltaarrow.features.feature_names import TableFeatures as TableFeatures
+    from deltaarrow.log.catalog_managed import (
         Catalog as Catalog,
         RatifiedCommit as RatifiedCommit,
         RatifiedCommits as RatifiedCommits,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from deltaarrow.operations.alter.column_changes import ColumnChange as ColumnChange
     from deltaarrow.query import QueryBuilder as QueryBuilder
     from deltaarrow.runtime.cache import set_cache_limit as set_cache_limit
-    from deltaarrow.scan.explain import Explanation as Explanation
+    from deltaarrow.scan.explanation import Explanation as Explanation
     from deltaarrow.schema.schema import Schema as Schema
     from deltaarrow.schema.types import (
         ArrayType as ArrayType,
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         Transaction as Transaction,
     )
     from deltaarrow.transaction.transaction import OptimisticTransaction as OptimisticTransaction
-    from deltaarrow.write.properties import (
+    from deltaarrow.write.writer_properties import (
         BloomFilterProperties as BloomFilterProperties,
         ColumnProperties as ColumnProperties,
         WriterProperties as WriterProperties,

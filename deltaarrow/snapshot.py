@@ -39,7 +39,7 @@ from deltaarrow.log import (
 )
 from deltaarrow.log.file_sources import list_tombstones
 from deltaarrow.log.limits import LogLimits
-from deltaarrow.log.moments import parse_moment, parse_version
+from deltaarrow.log.version_arguments import parse_moment, parse_version
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.schema import (

@@ -3,14 +3,20 @@
 Only this package spells the protocol's camelCase names. Chapter "Actions" of the protocol.
 """
 
-from deltaarrow.actions.arrow import CHECKPOINT_SCHEMA, FILE_SCHEMA, REMOVE_SCHEMA, file_table, remove_table
+from deltaarrow.actions.arrow_tables import (
+    CHECKPOINT_SCHEMA,
+    FILE_SCHEMA,
+    REMOVE_SCHEMA,
+    file_table,
+    remove_table,
+)
 from deltaarrow.actions.codec import parse_action, parse_fields, render_action, render_json_lines
 from deltaarrow.actions.commit_info import (
     ensure_commit_metadata,
     find_commit_info_faults,
     with_commit_metadata,
 )
-from deltaarrow.actions.keys import FileActionKey
+from deltaarrow.actions.file_key import FileActionKey
 from deltaarrow.actions.model import (
     Action,
     AddCDCFile,

@@ -19,7 +19,6 @@ from deltaarrow.catalogs.namespace import (
 from deltaarrow.runtime.lazy import lazy_attributes
 
 if TYPE_CHECKING:
-    from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
     from deltaarrow.catalogs.file_catalog import FileCatalog
     from deltaarrow.catalogs.file_namespace import FileNamespace, NewFolder
     from deltaarrow.catalogs.finding import (
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
     from deltaarrow.catalogs.glue import GlueCatalog
     from deltaarrow.catalogs.hive import HiveCatalog
     from deltaarrow.catalogs.opening import open_catalog
-    from deltaarrow.catalogs.unity import UnityCatalog
+    from deltaarrow.catalogs.sharing.catalog import DeltaSharingCatalog
+    from deltaarrow.catalogs.unity.catalog import UnityCatalog
 
 __all__ = [
     "DeltaSharingCatalog",
@@ -68,7 +68,7 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
-        "DeltaSharingCatalog": "deltaarrow.catalogs.delta_sharing",
+        "DeltaSharingCatalog": "deltaarrow.catalogs.sharing.catalog",
         "FileCatalog": "deltaarrow.catalogs.file_catalog",
         **dict.fromkeys(("FileNamespace", "NewFolder"), "deltaarrow.catalogs.file_namespace"),
         "FolderNamespace": "deltaarrow.catalogs.folder",
@@ -82,6 +82,6 @@ __getattr__ = lazy_attributes(
         "GlueCatalog": "deltaarrow.catalogs.glue",
         "HiveCatalog": "deltaarrow.catalogs.hive",
         "open_catalog": "deltaarrow.catalogs.opening",
-        "UnityCatalog": "deltaarrow.catalogs.unity",
+        "UnityCatalog": "deltaarrow.catalogs.unity.catalog",
     },
 )

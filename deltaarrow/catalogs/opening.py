@@ -5,12 +5,12 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any
 
-from deltaarrow.catalogs.delta_sharing import DeltaSharingCatalog
 from deltaarrow.catalogs.file_catalog import FileCatalog
 from deltaarrow.catalogs.glue import GlueCatalog
 from deltaarrow.catalogs.hive import HiveCatalog
 from deltaarrow.catalogs.namespace import NamespaceCatalog
-from deltaarrow.catalogs.unity import UnityCatalog
+from deltaarrow.catalogs.sharing.catalog import DeltaSharingCatalog
+from deltaarrow.catalogs.unity.catalog import UnityCatalog
 from deltaarrow.display.redaction import redacted
 
 __all__ = ["open_catalog"]

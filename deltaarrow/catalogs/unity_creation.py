@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from deltaarrow.catalogs.namespace import TableLocation, registered_uri
-from deltaarrow.catalogs.unity_api import DELTA, TABLE_ENDPOINT, UnityApi, ensure_location
-from deltaarrow.catalogs.unity_changes import render_columns, render_domains, render_protocol
-from deltaarrow.catalogs.unity_table import LOST, UnityTable, open_place
+from deltaarrow.catalogs.unity.api import DELTA, TABLE_ENDPOINT, UnityApi, ensure_location
+from deltaarrow.catalogs.unity.commit_json import render_columns, render_domains, render_protocol
+from deltaarrow.catalogs.unity.table import LOST, UnityTable, open_place
 from deltaarrow.errors import (
     CommitStateUnknownError,
     CorruptLogError,

@@ -18,7 +18,7 @@ from deltaarrow.version import VERSION
 __all__ = ["app"]
 
 _lazily = lazy_attributes(
-    __name__, {"REFUSALS": "deltaarrow.cli.statements", "error_text": "deltaarrow.cli.statements"}
+    __name__, {"REFUSALS": "deltaarrow.cli.statement_engine", "error_text": "deltaarrow.cli.statement_engine"}
 )
 
 

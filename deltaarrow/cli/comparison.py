@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import pyarrow.compute as pc
 import typer
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.shared_options import (
     OutputFormat,
     ResultCommand,
     StorageOptions,
@@ -15,7 +16,6 @@ from deltaarrow.cli.arguments import (
     open_table,
     work_shown,
 )
-from deltaarrow.cli.printer import Printer
 from deltaarrow.table.difference import VersionDifference
 
 __all__ = ["commands", "diff"]

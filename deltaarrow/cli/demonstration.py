@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import new_commands, progress_bar
 from deltaarrow.cli.demo import run_demo
-from deltaarrow.cli.render import print_json, print_rows, printable
+from deltaarrow.cli.result_rendering import print_json, print_rows, printable
+from deltaarrow.cli.shared_options import new_commands, progress_bar
 
 __all__ = ["commands", "demo"]
 

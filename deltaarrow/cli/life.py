@@ -6,7 +6,9 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.result_rendering import printable
+from deltaarrow.cli.shared_options import (
     AtVersion,
     DryRun,
     OutputFormat,
@@ -20,8 +22,6 @@ from deltaarrow.cli.arguments import (
     progress_shown,
     work_shown,
 )
-from deltaarrow.cli.printer import Printer
-from deltaarrow.cli.render import printable
 from deltaarrow.operations import drop_table, plan_drop
 from deltaarrow.storage import open_store
 from deltaarrow.table import convert_to_deltalake

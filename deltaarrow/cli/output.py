@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.text import Text
 
-from deltaarrow.cli.render import cell_text, json_bytes, print_mapping, print_rows, rows_of
-from deltaarrow.cli.statements import Result
+from deltaarrow.cli.result_rendering import cell_text, json_bytes, print_mapping, print_rows, rows_of
+from deltaarrow.cli.statement_engine import Result
 
 __all__ = ["BINARY", "Format", "show", "wide_console", "write", "write_rows"]
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import new_commands, parse_options, progress_bar
-from deltaarrow.cli.render import print_json, print_rows, printable
+from deltaarrow.cli.result_rendering import print_json, print_rows, printable
+from deltaarrow.cli.shared_options import new_commands, parse_options, progress_bar
 from deltaarrow.pipeline import (
     Engine,
     ExecutorsEngine,

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from deltaarrow.cli.output import BINARY, Format, show, wide_console, write, write_rows
-from deltaarrow.cli.render import cell_text, print_json, print_mapping, print_rows, rows_of
-from deltaarrow.cli.statements import Result
+from deltaarrow.cli.result_rendering import cell_text, print_json, print_mapping, print_rows, rows_of
+from deltaarrow.cli.statement_engine import Result
 
 __all__ = ["Printer", "default_format"]
 

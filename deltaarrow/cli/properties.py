@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.shared_options import (
     OutputFormat,
     ResultCommand,
     StorageOptions,
@@ -15,7 +16,6 @@ from deltaarrow.cli.arguments import (
     open_table,
     parse_options,
 )
-from deltaarrow.cli.printer import Printer
 
 __all__ = ["commands", "get_properties", "set_properties", "unset_properties"]
 

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.result_rendering import rows_of
+from deltaarrow.cli.shared_options import (
     AtVersion,
     OutputFormat,
     ResultCommand,
@@ -19,8 +21,6 @@ from deltaarrow.cli.arguments import (
     parse_version,
     work_shown,
 )
-from deltaarrow.cli.printer import Printer
-from deltaarrow.cli.render import rows_of
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.spark_sql import type_name
 

@@ -20,8 +20,8 @@ from rich.text import Text
 
 from deltaarrow.catalogs import fold
 from deltaarrow.cli.output import show
-from deltaarrow.cli.render import print_rows
-from deltaarrow.cli.statements import REFUSALS, OneNode, Runner, error_text, results
+from deltaarrow.cli.result_rendering import print_rows
+from deltaarrow.cli.statement_engine import REFUSALS, OneNode, Runner, error_text, results
 from deltaarrow.display.redaction import redacted
 from deltaarrow.engines import Dialect
 from deltaarrow.errors import DeltaError

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 from rich.text import Text
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.output import BINARY, Format
+from deltaarrow.cli.printer import Printer, default_format
+from deltaarrow.cli.shared_options import (
     CATALOG_HELP,
     ResultCommand,
     StorageOptions,
@@ -18,9 +20,7 @@ from deltaarrow.cli.arguments import (
     parse_options,
     progress_bar,
 )
-from deltaarrow.cli.output import BINARY, Format
-from deltaarrow.cli.printer import Printer, default_format
-from deltaarrow.cli.statements import (
+from deltaarrow.cli.statement_engine import (
     REFUSALS,
     Result,
     Runner,

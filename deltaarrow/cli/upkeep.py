@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import typer
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
-from deltaarrow.cli.arguments import (
+from deltaarrow.cli.printer import Printer
+from deltaarrow.cli.shared_options import (
     DryRun,
     OutputFormat,
     ResultCommand,
@@ -16,7 +17,6 @@ from deltaarrow.cli.arguments import (
     progress_shown,
     work_shown,
 )
-from deltaarrow.cli.printer import Printer
 
 __all__ = ["analyze", "checkpoint", "cleanup", "commands", "optimize", "repair", "vacuum"]
 

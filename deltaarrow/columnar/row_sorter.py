@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import MemoryLimitError
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.runtime.interrupts import ensure_wanted, same_for_threads

@@ -1,7 +1,7 @@
 """Private DuckDB databases for the engine's computations, and quoting of SQL text for them."""
 
 from deltaarrow.compute.database import memory_bytes, set_memory_limit
-from deltaarrow.compute.files import files_cursor, prepare_files
+from deltaarrow.compute.files_database import files_cursor, prepare_files
 from deltaarrow.compute.filesystem import filesystem_for_duckdb
 from deltaarrow.compute.quoting import quote_file, quote_identifier, quote_literal
 from deltaarrow.compute.sandbox import (

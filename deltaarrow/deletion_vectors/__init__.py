@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         DeletionVectorDescriptor as DeletionVectorDescriptor,
         deletion_vector_file_name as deletion_vector_file_name,
     )
-    from deltaarrow.deletion_vectors.files import (
+    from deltaarrow.deletion_vectors.dv_files import (
         inline_deletion_vector as inline_deletion_vector,
         read_deletion_vector as read_deletion_vector,
         read_deletion_vectors as read_deletion_vectors,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.engines.changes import ChangeDataset as ChangeDataset
+    from deltaarrow.engines.change_dataset import ChangeDataset as ChangeDataset
     from deltaarrow.engines.dataset import DeltaDataset as DeltaDataset, DeltaFragment as DeltaFragment
-    from deltaarrow.engines.duckdb.catalog import PLACES as PLACES, Catalog as Catalog
-    from deltaarrow.engines.duckdb.connection import (
+    from deltaarrow.engines.duckdb.delta_connection import (
         DeltaConnection as DeltaConnection,
         Dialect as Dialect,
         Parameters as Parameters,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         Within as Within,
         open_batches as open_batches,
     )
+    from deltaarrow.engines.duckdb.table_names import PLACES as PLACES, Catalog as Catalog
     from deltaarrow.engines.duckdb.unknown_names import unknown_table as unknown_table
     from deltaarrow.engines.duckdb.view import register as register
     from deltaarrow.engines.explaining import explain as explain

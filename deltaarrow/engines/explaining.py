@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from deltaarrow.engines.duckdb.connection import DeltaConnection
+from deltaarrow.engines.duckdb.delta_connection import DeltaConnection
 from deltaarrow.engines.duckdb.explain import explain_sql
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import Explanation

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from deltaarrow.columnar.arrays import is_text_or_binary
+from deltaarrow.columnar.numpy_arrays import is_text_or_binary
 from deltaarrow.engines.dataset import DeltaDataset, DeltaFragment
 from deltaarrow.engines.scanner import Columns, DeltaScanner
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError

@@ -28,7 +28,15 @@ if TYPE_CHECKING:
         literal_type as literal_type,
         negated as negated,
     )
-    from deltaarrow.expressions.nodes import (
+    from deltaarrow.expressions.predicate_binding import (
+        bind as bind,
+        coerce_literal as coerce_literal,
+        coerce_literals as coerce_literals,
+        compares_own_types as compares_own_types,
+        is_lossless_cast as is_lossless_cast,
+        resolve_column as resolve_column,
+    )
+    from deltaarrow.expressions.predicates import (
         FALSE as FALSE,
         MIRRORED as MIRRORED,
         NEGATED as NEGATED,
@@ -59,14 +67,6 @@ if TYPE_CHECKING:
         not_on_rows as not_on_rows,
         null_safe_equal as null_safe_equal,
         variant_paths as variant_paths,
-    )
-    from deltaarrow.expressions.predicate_binding import (
-        bind as bind,
-        coerce_literal as coerce_literal,
-        coerce_literals as coerce_literals,
-        compares_own_types as compares_own_types,
-        is_lossless_cast as is_lossless_cast,
-        resolve_column as resolve_column,
     )
     from deltaarrow.expressions.temporal import parse_date as parse_date, parse_timestamp as parse_timestamp
     from deltaarrow.expressions.total_order import (

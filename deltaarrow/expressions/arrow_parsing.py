@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.arrow_tokens import read_tokens
 from deltaarrow.expressions.literals import literal_from_scalar, literal_values
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicates import (
     NULL,
     And,
     Cast,

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.literals import literal_scalar, literal_type
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicates import (
     And,
     Cast,
     Column,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions.literals import literal_sql, literal_type
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicates import (
     And,
     Cast,
     Column,

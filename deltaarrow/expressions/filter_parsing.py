@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.columnar.numpy_arrays import ensure_microseconds
 from deltaarrow.errors import InvalidFilterValueError, InvalidPredicateError
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicates import (
     And,
     Column,
     Compare,

@@ -10,10 +10,10 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import array_of
+from deltaarrow.columnar.numpy_arrays import array_of
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions.nodes import Literal, LiteralValue
+from deltaarrow.expressions.predicates import Literal, LiteralValue
 
 __all__ = [
     "decimal_digits",

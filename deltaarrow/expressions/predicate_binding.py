@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import InvalidPredicateError, SchemaMismatchError
 from deltaarrow.expressions.literals import decimal_digits
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicates import (
     MIRRORED,
     And,
     Cast,

@@ -20,7 +20,8 @@ Each has the value of the SQL on every row, NULL included, and so does its NOT.
 import math
 
 from deltaarrow.errors import InvalidPredicateError
-from deltaarrow.expressions.nodes import (
+from deltaarrow.expressions.predicate_binding import is_lossless_cast, resolve_column
+from deltaarrow.expressions.predicates import (
     MIRRORED,
     NEGATED,
     And,
@@ -38,7 +39,6 @@ from deltaarrow.expressions.nodes import (
     Predicate,
     VariantGet,
 )
-from deltaarrow.expressions.predicate_binding import is_lossless_cast, resolve_column
 from deltaarrow.schema import FLOATING, StructType, to_arrow_type
 
 __all__ = ["in_total_order", "is_in_total_order", "ordered"]

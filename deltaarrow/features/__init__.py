@@ -13,11 +13,6 @@ from deltaarrow.features.properties import PROPERTIES as PROPERTIES
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.features.alteration import (
-        ChangedProperties as ChangedProperties,
-        changed_properties as changed_properties,
-        removed_properties as removed_properties,
-    )
     from deltaarrow.features.column_rules import (
         ensure_columns_fit_properties as ensure_columns_fit_properties,
     )
@@ -26,6 +21,7 @@ if TYPE_CHECKING:
         new_table_configuration as new_table_configuration,
     )
     from deltaarrow.features.downgrade import downgraded_protocol as downgraded_protocol
+    from deltaarrow.features.feature_names import TableFeatures as TableFeatures
     from deltaarrow.features.gates import (
         ensure_readable as ensure_readable,
         ensure_writable as ensure_writable,
@@ -44,11 +40,15 @@ if TYPE_CHECKING:
         keeps_iceberg_metadata as keeps_iceberg_metadata,
         with_iceberg_properties as with_iceberg_properties,
     )
-    from deltaarrow.features.names import TableFeatures as TableFeatures
     from deltaarrow.features.property import (
         Effect as Effect,
         TableProperty as TableProperty,
         parse_size as parse_size,
+    )
+    from deltaarrow.features.property_changes import (
+        ChangedProperties as ChangedProperties,
+        changed_properties as changed_properties,
+        removed_properties as removed_properties,
     )
     from deltaarrow.features.property_names import FEATURE_PREFIX as FEATURE_PREFIX
     from deltaarrow.features.reference import (

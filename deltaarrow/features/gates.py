@@ -24,7 +24,7 @@ from deltaarrow.features.registry import (
 )
 from deltaarrow.features.type_changes import find_refused_change
 from deltaarrow.schema import Schema, StructType, schema_of_log
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "ensure_honourable",

@@ -35,7 +35,7 @@ from deltaarrow.features.properties import (
 )
 from deltaarrow.runtime.optional import require
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "ROW_TRACKING_FIELD_IDS",

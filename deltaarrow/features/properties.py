@@ -27,7 +27,12 @@ from deltaarrow.features.property import (
     parse_size,
     parse_word,
 )
-from deltaarrow.schema.keys import MAPPING_MODE, NUM_INDEXED_COLUMNS, STATISTICS_COLUMNS, STRING_PREFIX_LENGTH
+from deltaarrow.schema.metadata_keys import (
+    MAPPING_MODE,
+    NUM_INDEXED_COLUMNS,
+    STATISTICS_COLUMNS,
+    STRING_PREFIX_LENGTH,
+)
 from deltaarrow.statistics import parse_column_names
 
 __all__ = [

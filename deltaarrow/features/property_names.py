@@ -16,7 +16,7 @@ from deltaarrow.features.properties import (
     SYMLINK_FORMAT_MANIFEST_ENABLED,
 )
 from deltaarrow.features.registry import FEATURES, find_feature
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX
 
 __all__ = [
     "FEATURE_PREFIX",

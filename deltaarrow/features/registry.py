@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from deltaarrow.features import properties as p
 from deltaarrow.features.activation import Activation, ColumnMetadata, ColumnType, PropertyPrefix, PropertySet
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     COLLATIONS_KEY,
     CONSTRAINT_PREFIX,
     DEFAULT_KEY,

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, StructType
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 
 __all__ = ["find_refused_change", "is_allowed_change"]
 

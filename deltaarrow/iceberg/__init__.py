@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.iceberg.conversion import write_iceberg_metadata as write_iceberg_metadata
     from deltaarrow.iceberg.manifests import MetadataLimits as MetadataLimits
+    from deltaarrow.iceberg.metadata_conversion import write_iceberg_metadata as write_iceberg_metadata
 
 __getattr__ = lazy_package(__name__)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deltaarrow.actions import FileActionKey, file_table
-from deltaarrow.iceberg.data_files import COLUMNS, data_files
-from deltaarrow.iceberg.storage import StoreFiles
+from deltaarrow.iceberg.file_io import StoreFiles
+from deltaarrow.iceberg.iceberg_files import COLUMNS, data_files
 from deltaarrow.log import LogFileKind, list_log, read_commits
 from deltaarrow.runtime.optional import require
 from deltaarrow.snapshot import Snapshot

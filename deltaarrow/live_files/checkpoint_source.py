@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile
-from deltaarrow.columnar.arrays import validity
+from deltaarrow.columnar.numpy_arrays import validity
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.log import LogState
 from deltaarrow.log.checkpoints import CheckpointFiles, open_file
+from deltaarrow.log.file_names import has_unique_name
 from deltaarrow.log.file_sources import FileSources, OpenSources
-from deltaarrow.log.names import has_unique_name
 from deltaarrow.log.row_numbers import PLACE, numbered_from, row_condition
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.runtime.cache import CacheSpace

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import AddFile, FileActionKey
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.compute import files_cursor
 from deltaarrow.log import LogState
 from deltaarrow.runtime.fork_safety import cached_property

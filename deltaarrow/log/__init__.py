@@ -9,7 +9,7 @@ from deltaarrow.log.state import LogState as LogState, replay as replay
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.log.catalog import (
+    from deltaarrow.log.catalog_managed import (
         Catalog as Catalog,
         CatalogStore as CatalogStore,
         CommittingCatalog as CommittingCatalog,
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
         Refusal as Refusal,
         is_catalog_store as is_catalog_store,
     )
-    from deltaarrow.log.changes import (
-        CommitChanges as CommitChanges,
-        FileChange as FileChange,
-        read_additions as read_additions,
-        read_changes as read_changes,
-    )
-    from deltaarrow.log.checkpoint_writer import (
+    from deltaarrow.log.checkpoint_writing.writer import (
         ManifestFormat as ManifestFormat,
         write_checkpoint as write_checkpoint,
     )
@@ -45,7 +39,19 @@ if TYPE_CHECKING:
         parse_commit as parse_commit,
         read_commits as read_commits,
     )
-    from deltaarrow.log.compaction import compact_logs as compact_logs
+    from deltaarrow.log.file_changes import (
+        CommitChanges as CommitChanges,
+        FileChange as FileChange,
+        read_additions as read_additions,
+        read_changes as read_changes,
+    )
+    from deltaarrow.log.file_names import (
+        LOG_FOLDER as LOG_FOLDER,
+        LogFile as LogFile,
+        LogFileKind as LogFileKind,
+        checksum_name as checksum_name,
+        commit_name as commit_name,
+    )
     from deltaarrow.log.history import (
         CommitTimes as CommitTimes,
         read_commit_infos as read_commit_infos,
@@ -57,13 +63,7 @@ if TYPE_CHECKING:
         list_newer as list_newer,
         list_segment as list_segment,
     )
-    from deltaarrow.log.names import (
-        LOG_FOLDER as LOG_FOLDER,
-        LogFile as LogFile,
-        LogFileKind as LogFileKind,
-        checksum_name as checksum_name,
-        commit_name as commit_name,
-    )
+    from deltaarrow.log.log_compaction import compact_logs as compact_logs
     from deltaarrow.log.new_table_store import (
         Demands as Demands,
         NewTableStore as NewTableStore,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import TableNotFoundError
-from deltaarrow.log.names import LOG_FOLDER
+from deltaarrow.log.file_names import LOG_FOLDER
 from deltaarrow.storage import Store
 from deltaarrow.storage.surroundings import Surroundings, peek, store_above
 

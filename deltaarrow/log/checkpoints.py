@@ -21,13 +21,13 @@ from deltaarrow.actions import (
     Sidecar,
     parse_fields,
 )
-from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, REQUIRED_OF_DELETION_VECTORS
+from deltaarrow.actions.arrow_tables import DELETION_VECTOR_TYPE, REQUIRED_OF_DELETION_VECTORS
 from deltaarrow.actions.codec import camel_case
 from deltaarrow.columnar.parquet_footers import Footer, read_footer
 from deltaarrow.compute import quote_file, quote_identifier
 from deltaarrow.errors import CorruptLogError, StorageError
 from deltaarrow.log.commits import read_commit
-from deltaarrow.log.names import SIDECAR_FOLDER, LogFile, has_unique_name
+from deltaarrow.log.file_names import SIDECAR_FOLDER, LogFile, has_unique_name
 from deltaarrow.log.row_numbers import place_sql, present_rows
 from deltaarrow.log.segment import Checkpoint
 from deltaarrow.runtime.cache import CacheSpace

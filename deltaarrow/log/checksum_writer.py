@@ -26,8 +26,8 @@ from deltaarrow.actions import (
     SetTransaction,
     render_action,
 )
-from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.features import is_supported, properties
 from deltaarrow.log.checksums import FileSizeHistogram, VersionChecksum
 

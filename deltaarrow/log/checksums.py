@@ -22,7 +22,7 @@ from deltaarrow.actions import (
     parse_fields,
 )
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError, StorageError
-from deltaarrow.log.names import checksum_name
+from deltaarrow.log.file_names import checksum_name
 from deltaarrow.log.segment import LogSegment
 from deltaarrow.schema import schema_of_log
 from deltaarrow.storage import Store

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import open_checkpoint, read_sidecar_names
+from deltaarrow.log.file_names import SIDECAR_FOLDER, LogFile, LogFileKind
 from deltaarrow.log.listing import list_log
-from deltaarrow.log.names import SIDECAR_FOLDER, LogFile, LogFileKind
 from deltaarrow.log.segment import Checkpoint, complete_checkpoints
 from deltaarrow.storage import Store
 

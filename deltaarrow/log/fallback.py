@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from deltaarrow.compute import prepare_files
 from deltaarrow.errors import CorruptLogError, StorageSystemError, TableNotFoundError, VersionNotFoundError
 from deltaarrow.log.checkpoints import CheckpointHead, open_checkpoint
+from deltaarrow.log.file_names import LogFileKind
 from deltaarrow.log.listing import list_log
-from deltaarrow.log.names import LogFileKind
 from deltaarrow.log.segment import LARGE_CHECKPOINT, Checkpoint, LogSegment, select_segment
 from deltaarrow.storage import Store
 

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile, FileActionKey, file_table
-from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.columnar.arrays import booleans, numbers_of
+from deltaarrow.actions.arrow_tables import KEY_COLUMNS, key_table
+from deltaarrow.columnar.numpy_arrays import booleans, numbers_of
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles
+from deltaarrow.log.file_names import LogFile, LogFileKind
 from deltaarrow.log.file_sources import FileSources, OpenSources, list_files
 from deltaarrow.log.listing import list_log
-from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.log.row_numbers import PLACE, files_and_rows, row_condition
 from deltaarrow.log.state import LogState
 from deltaarrow.log.tail import read_tail

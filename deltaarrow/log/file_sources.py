@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, REMOVE_SCHEMA, AddFile, RemoveFile
-from deltaarrow.actions.arrow import KEY_COLUMNS, key_table
-from deltaarrow.columnar.arrays import empty_table, in_order, numbers_of
+from deltaarrow.actions.arrow_tables import KEY_COLUMNS, key_table
+from deltaarrow.columnar.numpy_arrays import empty_table, in_order, numbers_of
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import CheckpointFiles, is_complete

@@ -14,8 +14,8 @@ from typing import Any
 from deltaarrow.errors import CorruptLogError, VersionNotFoundError
 from deltaarrow.features import properties
 from deltaarrow.log.commits import read_commit
+from deltaarrow.log.file_names import LogFile, LogFileKind
 from deltaarrow.log.listing import list_log
-from deltaarrow.log.names import LogFile, LogFileKind
 from deltaarrow.storage import Store
 
 __all__ = ["CommitTimes", "read_commit_infos", "read_in_commit_timestamp"]

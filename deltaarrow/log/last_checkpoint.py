@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from deltaarrow.actions import Action, Sidecar, render_action
 from deltaarrow.errors import StorageError
-from deltaarrow.log.names import LAST_CHECKPOINT
+from deltaarrow.log.file_names import LAST_CHECKPOINT
 from deltaarrow.schema import from_arrow_schema
 from deltaarrow.storage import Store
 

@@ -6,7 +6,7 @@ it. A full VACUUM leaves ``{}``. It is not in the protocol, and a file that cann
 
 import orjson
 
-from deltaarrow.log.names import LAST_VACUUM_INFO
+from deltaarrow.log.file_names import LAST_VACUUM_INFO
 from deltaarrow.storage import Store
 
 __all__ = ["read_last_vacuum", "write_last_vacuum"]

@@ -8,9 +8,9 @@ import contextlib
 from collections.abc import Iterable
 
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
+from deltaarrow.log.file_names import LOG_FOLDER, LogFile, LogFileKind, parse_log_file, version_prefix
 from deltaarrow.log.last_checkpoint import read_hint
 from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
-from deltaarrow.log.names import LOG_FOLDER, LogFile, LogFileKind, parse_log_file, version_prefix
 from deltaarrow.log.segment import LogSegment, complete_checkpoints, extend_segment, select_segment
 from deltaarrow.storage import Store
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deltaarrow.log.catalog import is_catalog_store
+from deltaarrow.log.catalog_managed import is_catalog_store
 from deltaarrow.storage import Store, StoreView
 
 __all__ = ["Demands", "NewTableStore", "is_managed_by_catalog"]

@@ -12,11 +12,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import empty_table, scalar_of
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import empty_table, scalar_of
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import parse_commit, read_commit
-from deltaarrow.log.names import LogFile
+from deltaarrow.log.file_names import LogFile
 from deltaarrow.storage import Store, decode_path
 
 __all__ = ["NAMED_SCHEMA", "expired_in", "read_named_files", "read_removed_files", "removed_before"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import validity
+from deltaarrow.columnar.numpy_arrays import validity
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
-from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.log.file_names import LogFile, LogFileKind
 
 __all__ = [
     "LARGE_CHECKPOINT",

@@ -31,8 +31,8 @@ from deltaarrow.actions import (
     file_table,
     remove_table,
 )
-from deltaarrow.actions.arrow import KEY_COLUMNS
-from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.actions.arrow_tables import KEY_COLUMNS
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.checkpoints import (

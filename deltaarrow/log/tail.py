@@ -19,7 +19,7 @@ from deltaarrow.actions import (
 )
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log.commits import ReadCommits, read_commits
-from deltaarrow.log.names import LogFile, LogFileKind
+from deltaarrow.log.file_names import LogFile, LogFileKind
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.storage import Store
 

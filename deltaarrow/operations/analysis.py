@@ -16,10 +16,10 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import ConcurrentAppendException, ConcurrentDeleteReadException, SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.operations.optimize import Selection, plan_files
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import TaskLimits, executor_in_use

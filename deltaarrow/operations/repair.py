@@ -12,12 +12,12 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans
+from deltaarrow.columnar.numpy_arrays import booleans
 from deltaarrow.columnar.parquet_footers import footer_length, parse_footer
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import StorageError
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store, encode_path

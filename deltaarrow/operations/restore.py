@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import MissingFilesError, VersionNotFoundError
 from deltaarrow.features import ensure_writable, is_supported, merged_protocol, properties
 from deltaarrow.log.file_differences import find_differences
-from deltaarrow.log.moments import parse_moment, parse_version
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.log.version_arguments import parse_moment, parse_version
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.operations.define.clustering_domain import render_clustering
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, physical_name

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import array_of, raw_numbers, texts as strings, validity
+from deltaarrow.columnar.numpy_arrays import array_of, raw_numbers, texts as strings, validity
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
-from deltaarrow.partitions.arrays import parse_partition_values
+from deltaarrow.partitions.value_columns import parse_partition_values
 from deltaarrow.partitions.values import parse_partition_value
 from deltaarrow.schema import PrimitiveType, to_arrow_type
 

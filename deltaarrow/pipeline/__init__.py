@@ -3,8 +3,8 @@
 from deltaarrow.pipeline.engine import Engine, MaintenanceReport, MergeReport, StatementReport
 from deltaarrow.pipeline.lines import lines_of
 from deltaarrow.pipeline.one_node import OneNodeEngine
-from deltaarrow.pipeline.page import render_run
 from deltaarrow.pipeline.run import StepReport, run_scripts
+from deltaarrow.pipeline.run_page import render_run
 from deltaarrow.pipeline.script import Script, fill_variables, read_scripts
 from deltaarrow.pipeline.spark_engine import ExecutorsEngine, SparkEngine, start_spark
 

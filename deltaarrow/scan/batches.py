@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import ENCODED_TEXT, integers, scalar_of, truths
+from deltaarrow.columnar.numpy_arrays import ENCODED_TEXT, integers, scalar_of, truths
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
@@ -72,7 +72,7 @@ class BatchReader:
     `Scanned.decided` says which conjuncts need not be evaluated again. `kept_files` shares opened files with
     other readers. Batches of files with variants have at most `variant_bytes`: unshredding needs a
     multiple of them. Of the columns `encoded`, which are texts, the batches have dictionary arrays of
-    `deltaarrow.columnar.arrays.ENCODED_TEXT`.
+    `deltaarrow.columnar.numpy_arrays.ENCODED_TEXT`.
     """
 
     layout: TableLayout

@@ -23,7 +23,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 import deltaarrow.variant as variant
-from deltaarrow.columnar.arrays import ENCODED_TEXT
+from deltaarrow.columnar.numpy_arrays import ENCODED_TEXT
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan.damage import ensure_sound_footer, reading
@@ -41,7 +41,7 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
-from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
+from deltaarrow.schema.metadata_keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["Binding", "bind_columns", "schema_key"]
 

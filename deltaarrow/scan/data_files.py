@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import ENCODED_TEXT
+from deltaarrow.columnar.numpy_arrays import ENCODED_TEXT
 from deltaarrow.deletion_vectors import DeletedRows, DeletionVectorDescriptor, read_deletion_vectors
 from deltaarrow.runtime.cache import CacheSpace
 from deltaarrow.runtime.fork_safety import cached_property

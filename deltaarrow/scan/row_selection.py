@@ -25,8 +25,8 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans, is_text_or_binary
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, is_text_or_binary
 
 __all__ = ["kept_rows"]
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.schema.arrow import (
+    from deltaarrow.schema.arrow_cast import (
+        conform as conform,
+        cut_times as cut_times,
+        ensure_conformable as ensure_conformable,
+        in_microseconds as in_microseconds,
+        missing_columns as missing_columns,
+    )
+    from deltaarrow.schema.arrow_types import (
         JSON_KEYS as JSON_KEYS,
         TYPE_KEY as TYPE_KEY,
         from_arrow_field as from_arrow_field,
@@ -18,13 +25,6 @@ if TYPE_CHECKING:
         to_arrow_schema as to_arrow_schema,
         to_arrow_type as to_arrow_type,
         with_large_types as with_large_types,
-    )
-    from deltaarrow.schema.arrow_cast import (
-        conform as conform,
-        cut_times as cut_times,
-        ensure_conformable as ensure_conformable,
-        in_microseconds as in_microseconds,
-        missing_columns as missing_columns,
     )
     from deltaarrow.schema.change_data import (
         CHANGE_TYPE as CHANGE_TYPE,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         merge_schemas as merge_schemas,
     )
     from deltaarrow.schema.interval_type import INTERVAL_TYPES as INTERVAL_TYPES, IntervalType as IntervalType
-    from deltaarrow.schema.json import (
+    from deltaarrow.schema.json_objects import (
         JsonObject as JsonObject,
         JsonValue as JsonValue,
         parse_json as parse_json,

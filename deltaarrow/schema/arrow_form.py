@@ -14,10 +14,10 @@ of_arrow = lazy_attributes(
     __name__,
     dict.fromkeys(
         ("from_arrow_field", "from_exported_type", "to_arrow_field", "to_arrow_type"),
-        "deltaarrow.schema.arrow",
+        "deltaarrow.schema.arrow_types",
     ),
 )
-"""Returns a function of `deltaarrow.schema.arrow`."""
+"""Returns a function of `deltaarrow.schema.arrow_types`."""
 
 
 class ArrowForm:

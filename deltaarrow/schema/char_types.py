@@ -7,7 +7,7 @@ Where a condition compares a whole column, it pads the other side too.
 
 import re
 
-from deltaarrow.schema.keys import CHAR_TYPE_KEY
+from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY
 from deltaarrow.schema.types import Field
 
 __all__ = ["char_length", "holds_char"]

@@ -8,9 +8,9 @@ import uuid
 from dataclasses import replace
 
 from deltaarrow.errors import CorruptLogError
-from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.keys import FIELD_ID_KEY, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.json_objects import JsonObject
 from deltaarrow.schema.mapping import field_id, nested_ids, to_physical_schema
+from deltaarrow.schema.metadata_keys import FIELD_ID_KEY, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.schema.nesting import fields_within
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType

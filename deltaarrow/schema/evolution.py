@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema.arrow import to_arrow_type
 from deltaarrow.schema.arrow_cast import is_conformable
-from deltaarrow.schema.json import JsonObject
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.arrow_types import to_arrow_type
+from deltaarrow.schema.json_objects import JsonObject
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 from deltaarrow.schema.schema import Schema, without_table_metadata
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, cast
 
 from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.schema.keys import FIELD_ID_KEY, MAPPING_MODE, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import FIELD_ID_KEY, MAPPING_MODE, NESTED_IDS_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, StructType
 

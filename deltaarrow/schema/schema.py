@@ -6,9 +6,9 @@ from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
-from deltaarrow.schema.arrow import from_arrow_field, to_arrow_schema, with_large_types
-from deltaarrow.schema.json import JsonObject, parse_json
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.arrow_types import from_arrow_field, to_arrow_schema, with_large_types
+from deltaarrow.schema.json_objects import JsonObject, parse_json
+from deltaarrow.schema.metadata_keys import (
     COLUMN_MAPPING_PREFIX,
     DEFAULT_KEY,
     FIRST_DEFAULT_KEY,

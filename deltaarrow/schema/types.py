@@ -17,7 +17,7 @@ from deltaarrow.errors import CorruptLogError, SchemaMismatchError, UnknownTypeE
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema.arrow_form import ArrowForm, of_arrow
 from deltaarrow.schema.field_list import FieldList
-from deltaarrow.schema.json import JsonObject, JsonValue, parse_json, render_json
+from deltaarrow.schema.json_objects import JsonObject, JsonValue, parse_json, render_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

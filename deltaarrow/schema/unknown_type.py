@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaarrow.errors import UnsupportedFeatureError
-from deltaarrow.schema.json import parse_json, render_json
+from deltaarrow.schema.json_objects import parse_json, render_json
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     CHAR_TYPE_KEY,
     COLLATIONS_KEY,
     COMMENT_KEY,

@@ -19,9 +19,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.columnar.nested_arrays import with_children
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import SchemaMismatchError
 
 __all__ = ["cast_columns", "has_value_cast"]

@@ -11,7 +11,7 @@ from deltaarrow.runtime.lazy import lazy_package
 from deltaarrow.spark.registration import register as register
 
 if TYPE_CHECKING:
+    from deltaarrow.spark.data_source import DeltaSource as DeltaSource
     from deltaarrow.spark.executor import SparkExecutor as SparkExecutor, on_executors as on_executors
-    from deltaarrow.spark.source import DeltaSource as DeltaSource
 
 __getattr__ = lazy_package(__name__)

@@ -11,7 +11,7 @@ import orjson
 
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.features import parse_size
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.log.version_arguments import parse_moment
 
 __all__ = [
     "ensure_one_of",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 # The module subclasses PySpark's classes, so it is imported only once PySpark is known to be there.
-_load = lazy_attributes("deltaarrow.spark", {"DeltaSource": "deltaarrow.spark.source"})
+_load = lazy_attributes("deltaarrow.spark", {"DeltaSource": "deltaarrow.spark.data_source"})
 
 
 def register(spark: "SparkSession") -> None:

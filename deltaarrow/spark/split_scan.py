@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltaarrow import engines, scan
 from deltaarrow.expressions import columns_of
 from deltaarrow.scan import ChangePlan, FileTask, RowCondition, ScanPlan
-from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.type_conversion import FrameColumns
 
 if TYPE_CHECKING:
     from deltaarrow.engines import DeltaScanner

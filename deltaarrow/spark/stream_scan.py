@@ -27,9 +27,9 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark.split_scan import SplitScan, needed_columns, split_tasks
 from deltaarrow.spark.stream_options import StreamOptions
 from deltaarrow.spark.table_scan import frame_columns
-from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.type_conversion import FrameColumns
 from deltaarrow.storage import open_store
-from deltaarrow.table.conditions import row_condition
+from deltaarrow.table.filters import row_condition
 
 __all__ = ["StreamScan"]
 

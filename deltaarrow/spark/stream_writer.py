@@ -16,9 +16,9 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations import DistributedWrite, StreamEpoch, Transaction, WrittenRows, find_table
+from deltaarrow.spark.frame_writer import part_of_task, plan_write, write_rows
 from deltaarrow.spark.stream_options import StreamSinkOptions
-from deltaarrow.spark.types import FrameColumns
-from deltaarrow.spark.writer import part_of_task, plan_write, write_rows
+from deltaarrow.spark.type_conversion import FrameColumns
 
 __all__ = ["StreamWriter"]
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.log.version_arguments import parse_moment
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import (
     ChangePlan,
@@ -25,9 +25,9 @@ from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.split_scan import SplitScan, needed_columns, split_tasks
-from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.type_conversion import FrameColumns
 from deltaarrow.table import DeltaTable
-from deltaarrow.table.conditions import row_condition, table_conditions
+from deltaarrow.table.filters import row_condition, table_conditions
 
 __all__ = ["TableScan", "frame_columns"]
 

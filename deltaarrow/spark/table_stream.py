@@ -22,7 +22,7 @@ from deltaarrow.errors import (
 from deltaarrow.features import ensure_readable
 from deltaarrow.features.properties import ENABLE_CHANGE_DATA_FEED
 from deltaarrow.log import CommitChanges, CommitTimes, read_additions, read_changes
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.log.version_arguments import parse_moment
 from deltaarrow.scan import (
     PLAN_COLUMNS,
     FileTask,

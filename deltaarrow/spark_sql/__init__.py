@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     )
     from deltaarrow.spark_sql.functions.kernel_providing import provide_kernels as provide_kernels
     from deltaarrow.spark_sql.functions.registry import render_function_tables as render_function_tables
-    from deltaarrow.spark_sql.rendering.native import to_native_sql as to_native_sql
-    from deltaarrow.spark_sql.rendering.sql import to_sandbox_sql as to_sandbox_sql, to_sql as to_sql
+    from deltaarrow.spark_sql.rendering.duckdb_sql import to_sandbox_sql as to_sandbox_sql, to_sql as to_sql
+    from deltaarrow.spark_sql.rendering.native_sql import to_native_sql as to_native_sql
     from deltaarrow.spark_sql.rules.condition import (
         Condition as Condition,
         condition_on as condition_on,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.spark_sql.text.parsing import tokenize_duckdb as tokenize_duckdb
     from deltaarrow.spark_sql.text.quoted_names import ensure_columns_unquoted as ensure_columns_unquoted
-    from deltaarrow.spark_sql.text.statements import (
+    from deltaarrow.spark_sql.text.statement_words import (
         FunctionCall as FunctionCall,
         TableName as TableName,
         TablePlace as TablePlace,
@@ -104,6 +104,6 @@ if TYPE_CHECKING:
         parse_time_zone as parse_time_zone,
         session_time_zone as session_time_zone,
     )
-    from deltaarrow.spark_sql.types.types import has_same_shape as has_same_shape, type_name as type_name
+    from deltaarrow.spark_sql.types.type_rules import has_same_shape as has_same_shape, type_name as type_name
 
 __getattr__ = lazy_package(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from deltaarrow.features import FEATURE_PREFIX, minimal_protocol
 from deltaarrow.operations import clustering_columns, like_table
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     COMMENT_KEY,
     DEFAULT_KEY,
     GENERATION_KEY,

@@ -44,10 +44,10 @@ _lazily = lazy_attributes(
     {
         "Session": "deltaarrow.sql.session",
         "inspected": "deltaarrow.sql.describe.inspections",
-        "query_error": "deltaarrow.sql.places",
+        "query_error": "deltaarrow.sql.error_positions",
         "run_statement": "deltaarrow.sql.running",
-        "show_place": "deltaarrow.sql.places",
-        "shown_places": "deltaarrow.sql.places",
+        "show_place": "deltaarrow.sql.error_positions",
+        "shown_places": "deltaarrow.sql.error_positions",
         "split_statements": "deltaarrow.spark_sql",
     },
 )

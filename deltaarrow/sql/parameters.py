@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.columnar.numpy_arrays import ensure_microseconds
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.engines import Parameters
 from deltaarrow.spark_sql import tokenize_duckdb

@@ -22,7 +22,7 @@ from deltaarrow.schema import (
     types_within,
 )
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.sql.places import query_error
+from deltaarrow.sql.error_positions import query_error
 from deltaarrow.variant import holds_variant
 from deltaarrow.write import checked_reader, ensure_duckdb_types
 

@@ -8,16 +8,16 @@ from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.engines import Dialect, Parameters
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql import Words, in_time_zone
+from deltaarrow.sql.error_positions import shown_places
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.moments import in_session_zone
 from deltaarrow.sql.parameters import bound
-from deltaarrow.sql.places import shown_places
 from deltaarrow.sql.registry import KINDS, find_kind, first_words, kind_of
 from deltaarrow.sql.rows.with_clause import main_statement
 from deltaarrow.sql.session import Session
 from deltaarrow.sql.session_settings import TIME_ZONE
 from deltaarrow.sql.settings.explain import explained_query, shown_plan
 from deltaarrow.sql.settings.statements import Explain
+from deltaarrow.sql.timestamps import in_session_zone
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,10 +11,10 @@ from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import PlacedCalls, TableName, provide_kernels
 from deltaarrow.spark_sql.queries import CompiledQuery, compile_query
 from deltaarrow.sql.following import Following
-from deltaarrow.sql.moments import ensure_points_in_time
-from deltaarrow.sql.relations import NamedRelations
+from deltaarrow.sql.query_tables import NamedRelations
 from deltaarrow.sql.session_settings import APPLICATION, Settings
-from deltaarrow.sql.transaction import TableTransaction
+from deltaarrow.sql.table_transaction import TableTransaction
+from deltaarrow.sql.timestamps import ensure_points_in_time
 from deltaarrow.table import DeltaTable
 
 if TYPE_CHECKING:

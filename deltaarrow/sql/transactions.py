@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.rows.statements import Begin, Commit, Rollback
-from deltaarrow.sql.transaction import TableTransaction
+from deltaarrow.sql.table_transaction import TableTransaction
 
 if TYPE_CHECKING:
     from deltaarrow.sql.session import Session

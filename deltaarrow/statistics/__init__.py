@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         FileStatistics as FileStatistics,
         parquet_leaves as parquet_leaves,
     )
-    from deltaarrow.statistics.columns import (
+    from deltaarrow.statistics.column_selection import (
         DEFAULT_INDEXED_COLUMNS as DEFAULT_INDEXED_COLUMNS,
         DEFAULT_STRING_PREFIX_LENGTH as DEFAULT_STRING_PREFIX_LENGTH,
         StatisticsColumn as StatisticsColumn,
@@ -38,16 +38,20 @@ if TYPE_CHECKING:
     )
     from deltaarrow.statistics.footer_bounds import LeafBounds as LeafBounds
     from deltaarrow.statistics.from_footers import FooterStatistics as FooterStatistics
+    from deltaarrow.statistics.json_edits import (
+        with_num_records as with_num_records,
+        with_wide_bounds as with_wide_bounds,
+    )
+    from deltaarrow.statistics.json_parsing import (
+        parse_statistics as parse_statistics,
+        statistics_schema as statistics_schema,
+    )
     from deltaarrow.statistics.listed import (
         PLACE as PLACE,
         ListedFiles as ListedFiles,
         matching_each as matching_each,
         matching_rows as matching_rows,
         read_statistics as read_statistics,
-    )
-    from deltaarrow.statistics.parsing import (
-        parse_statistics as parse_statistics,
-        statistics_schema as statistics_schema,
     )
     from deltaarrow.statistics.recounting import (
         RecountedStatistics as RecountedStatistics,
@@ -60,10 +64,6 @@ if TYPE_CHECKING:
         render_bound as render_bound,
         render_statistics as render_statistics,
         truncate_max as truncate_max,
-    )
-    from deltaarrow.statistics.rewriting import (
-        with_num_records as with_num_records,
-        with_wide_bounds as with_wide_bounds,
     )
     from deltaarrow.statistics.skipping import may_match as may_match, statistics_asked as statistics_asked
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from deltaarrow.compute import quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 
 __all__ = [
     "FileStatisticsSql",

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import FLOATING, DataType, PrimitiveType
-from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
+from deltaarrow.statistics.column_selection import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import FooterBounds
 from deltaarrow.statistics.render import Bound, bound_renderer, render_bound
 from deltaarrow.statistics.text_forms import StatisticsTexts

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal as OneOf, NamedTuple, Prot
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import (
+from deltaarrow.columnar.kernels import pc as kernels
+from deltaarrow.columnar.numpy_arrays import (
     array_of,
     booleans,
     integers,
@@ -25,7 +26,6 @@ from deltaarrow.columnar.arrays import (
     truths,
     validity,
 )
-from deltaarrow.columnar.kernels import pc as kernels
 from deltaarrow.expressions import CompareOp, Literal, literal_scalar
 from deltaarrow.partitions import EncodedPartitionValues
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deltaarrow.columnar.parquet_footers import Leaf, RowGroup
 from deltaarrow.statistics.collect import parquet_leaves
-from deltaarrow.statistics.columns import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
+from deltaarrow.statistics.column_selection import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import LeafBounds
 from deltaarrow.statistics.render import Bound, bound_renderer
 from deltaarrow.statistics.text_forms import StatisticsTexts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import in_order, integers
+from deltaarrow.columnar.numpy_arrays import in_order, integers
 from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.expressions import Column, Predicate, VariantGet
 from deltaarrow.partitions import EncodedPartitionValues

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.statistics.collect import ColumnStatistics
-from deltaarrow.statistics.columns import StatisticsColumn
+from deltaarrow.statistics.column_selection import StatisticsColumn
 from deltaarrow.statistics.footer_bounds import FooterBounds
+from deltaarrow.statistics.json_edits import parse_tree
 from deltaarrow.statistics.render import JsonTree, nest, render_tree
-from deltaarrow.statistics.rewriting import parse_tree
 
 __all__ = ["RecountedStatistics", "are_tight"]
 

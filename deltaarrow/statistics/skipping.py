@@ -9,8 +9,8 @@ All evaluation of predicates on the log's file data is here, for scans, change f
 explanations. The callers differ in their evidence (`FileEvidence`): columns of a checkpoint, of commits or of
 a table of files.
 
-NaN satisfies no comparison but ``!=`` (see `deltaarrow.expressions.nodes`), and statistics may ignore it (see
-`deltaarrow.statistics.bounds`). So bounds of floating-point columns decide no comparison that NaN may
+NaN satisfies no comparison but ``!=`` (see `deltaarrow.expressions.predicates`), and statistics may ignore
+it (see `deltaarrow.statistics.bounds`). So bounds of floating-point columns decide no comparison that NaN may
 satisfy, and never whether a value is NaN.
 """
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.actions.arrow import build_array
+from deltaarrow.actions.arrow_tables import build_array
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.partitions import duckdb_type
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.schema import Field, PrimitiveType, StructType, to_arrow_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, written_value
-from deltaarrow.statistics.columns import StatisticsColumn, readable_columns, statistics_columns
+from deltaarrow.statistics.column_selection import StatisticsColumn, readable_columns, statistics_columns
 
 __all__ = ["TypedStatistics"]
 

@@ -1,9 +1,9 @@
 """``python -m deltaarrow.storage`` prints the tables of options for the page on stores."""
 
-from deltaarrow.storage.azure_options import AZURE_OPTIONS
-from deltaarrow.storage.gcs_options import GCS_OPTIONS
-from deltaarrow.storage.hf_options import HF_OPTIONS
-from deltaarrow.storage.s3_options import S3_OPTIONS
+from deltaarrow.storage.azure.options import AZURE_OPTIONS
+from deltaarrow.storage.gcs.options import GCS_OPTIONS
+from deltaarrow.storage.hf.options import HF_OPTIONS
+from deltaarrow.storage.s3.options import S3_OPTIONS
 
 __all__: list[str] = []
 

@@ -18,17 +18,17 @@ from deltaarrow.display.hidden_causes import hide_secrets
 from deltaarrow.display.redaction import redacted, without_secrets_of
 from deltaarrow.errors import DeltaError, StorageError
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.storage.azure import AzureService
+from deltaarrow.storage.azure.requests import AzureService
 from deltaarrow.storage.failures import is_failure, storage_failure
 from deltaarrow.storage.fsspec_options import CACHE_OPTIONS, without_cache
-from deltaarrow.storage.gcs import GcsService
-from deltaarrow.storage.hf import HfService
+from deltaarrow.storage.gcs.requests import GcsService
+from deltaarrow.storage.hf.requests import HfService
 from deltaarrow.storage.http import HttpService
 from deltaarrow.storage.io_stats import counted, tally_of
 from deltaarrow.storage.memory import MemoryService
 from deltaarrow.storage.object_bytes import OpenedObjects
 from deltaarrow.storage.paths import ensure_inside, scheme_of
-from deltaarrow.storage.s3 import S3Service
+from deltaarrow.storage.s3.requests import S3Service
 from deltaarrow.storage.service import Service, authority_of
 from deltaarrow.storage.sharing import SharingService
 from deltaarrow.storage.store import (

@@ -15,7 +15,10 @@ __all__ = ["open_store"]
 
 _lazily = lazy_attributes(
     __name__,
-    {"FsspecStore": "deltaarrow.storage.fsspec_store", "locked_store": "deltaarrow.storage.locked_store"},
+    {
+        "FsspecStore": "deltaarrow.storage.fsspec_store",
+        "locked_store": "deltaarrow.storage.commit_lock.locked_store",
+    },
 )
 """What a local table does without."""
 

@@ -11,9 +11,9 @@ import deltaarrow.operations as operations
 from deltaarrow.operations import Alteration, CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.optimize import switches_mapping_off
 from deltaarrow.schema import Field
-from deltaarrow.schema.keys import MAPPING_MODE
+from deltaarrow.schema.metadata_keys import MAPPING_MODE
 from deltaarrow.spark_sql import spark_text
-from deltaarrow.table.absent_names import TellingTableNames
+from deltaarrow.table.absent_table_names import TellingTableNames
 from deltaarrow.table.column_alterer import ColumnAlterer
 from deltaarrow.table.feature_dropper import FeatureDropper
 from deltaarrow.table.old_arguments import tells_old_arguments

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import deltaarrow.operations as operations
 from deltaarrow.operations import Alteration, ColumnChange, CommitProperties, PostCommitHookProperties
 from deltaarrow.schema import DataType, Field
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.statement_target import StatementTarget
 
 __all__ = ["ColumnAlterer"]
 

@@ -22,22 +22,14 @@ from deltaarrow.catalogs import open_table_store
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.log import Catalog, read_commit_infos
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.log.version_arguments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.schema import Schema, from_arrow_schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import IoStats, Store, open_store, with_data_filesystem
-from deltaarrow.table.absent_names import TellingTableNames
-from deltaarrow.table.conditions import (
-    ensure_read_options,
-    file_predicate,
-    partition_predicate,
-    row_condition,
-    table_conditions,
-    warn_of_filters,
-)
+from deltaarrow.table.absent_table_names import TellingTableNames
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.describe import (
     DeltaTableConfig,
@@ -50,8 +42,16 @@ from deltaarrow.table.describe import (
     describe_protocol,
     list_partitions,
 )
+from deltaarrow.table.filters import (
+    ensure_read_options,
+    file_predicate,
+    partition_predicate,
+    row_condition,
+    table_conditions,
+    warn_of_filters,
+)
+from deltaarrow.table.named_tables import make_named
 from deltaarrow.table.old_arguments import tells_old_arguments
-from deltaarrow.table.opening import make_named
 from deltaarrow.table.positional import takes_positionally
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from deltaarrow.log.file_differences import FileDifferences, find_differences
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import BatchReader, FileTask, file_tasks, table_layout
 from deltaarrow.schema import CHANGE_TYPE, Field
-from deltaarrow.schema.keys import COMMENT_KEY
+from deltaarrow.schema.metadata_keys import COMMENT_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import spark_type_name
 

@@ -6,7 +6,7 @@ Chapters *Protocol Evolution* and *Column Mapping* of the protocol.
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.drop_feature import DropFeaturePlan, FeatureDrop, Work
 from deltaarrow.operations.optimize import Progress, RewritingOptions, mapping_removal
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.statement_target import StatementTarget
 
 __all__ = ["FeatureDropper"]
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import deltaarrow.operations as operations
 import deltaarrow.statistics as file_statistics
 from deltaarrow.actions import RemoveFile
-from deltaarrow.columnar.arrays import scalar_of
+from deltaarrow.columnar.numpy_arrays import scalar_of
 from deltaarrow.log import read_commit_infos
 from deltaarrow.log.file_sources import stream_files
 from deltaarrow.schema import (
@@ -23,10 +23,10 @@ from deltaarrow.schema import (
     physical_name,
     render_path,
 )
-from deltaarrow.schema.keys import COMMENT_KEY, DEFAULT_KEY, GENERATION_KEY
+from deltaarrow.schema.metadata_keys import COMMENT_KEY, DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import statistics_columns
-from deltaarrow.table.absent_names import TellingTableNames
+from deltaarrow.table.absent_table_names import TellingTableNames
 from deltaarrow.table.describe import json_text, partition_texts
 
 __all__ = ["TableInspector"]

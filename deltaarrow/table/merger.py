@@ -8,8 +8,8 @@ import deltaarrow.operations as operations
 from deltaarrow.operations import CommitProperties, PostCommitHookProperties
 from deltaarrow.operations.dml import ClauseKind, MergeClause, MergeStatement, When
 from deltaarrow.spark_sql import spark_names, spark_text
-from deltaarrow.table.absent_names import TellingTableNames
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.absent_table_names import TellingTableNames
+from deltaarrow.table.statement_target import StatementTarget
 from deltaarrow.write import WriterProperties, to_reader
 
 if TYPE_CHECKING:

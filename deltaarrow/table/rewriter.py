@@ -11,9 +11,9 @@ from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.spark_sql import spark_text
-from deltaarrow.table.absent_names import TellingTableNames
-from deltaarrow.table.conditions import table_conditions
-from deltaarrow.table.target import StatementTarget
+from deltaarrow.table.absent_table_names import TellingTableNames
+from deltaarrow.table.filters import table_conditions
+from deltaarrow.table.statement_target import StatementTarget
 
 if TYPE_CHECKING:
     from deltaarrow.operations import CommitProperties, PostCommitHookProperties

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         Transaction as Transaction,
         given_properties as given_properties,
     )
+    from deltaarrow.transaction.commit_rules import (
+        ensure_user_domain as ensure_user_domain,
+        has_row_count as has_row_count,
+    )
     from deltaarrow.transaction.committer import (
         Committed as Committed,
         Conflict as Conflict,
@@ -29,10 +33,6 @@ if TYPE_CHECKING:
     from deltaarrow.transaction.transaction import (
         OptimisticTransaction as OptimisticTransaction,
         PostCommitHook as PostCommitHook,
-    )
-    from deltaarrow.transaction.validity import (
-        ensure_user_domain as ensure_user_domain,
-        has_row_count as has_row_count,
     )
     from deltaarrow.transaction.winning_commit import ROW_TRACKING_BACKFILL as ROW_TRACKING_BACKFILL
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import empty_table, integers, numbers_of
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import empty_table, integers, numbers_of
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import DeltaProtocolError
 from deltaarrow.storage import Store

@@ -36,6 +36,11 @@ from deltaarrow.storage.turns import turn
 from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_intent import CommitIntent
+from deltaarrow.transaction.commit_rules import (
+    ensure_live,
+    ensure_replaced_files_are_removed,
+    ensure_valid_commit,
+)
 from deltaarrow.transaction.committer import Committed
 from deltaarrow.transaction.conflicts import ensure_no_conflict_with_any, ensure_unrelated
 from deltaarrow.transaction.in_commit_timestamps import stamp
@@ -43,11 +48,6 @@ from deltaarrow.transaction.isolation import IsolationLevel, isolation_level
 from deltaarrow.transaction.read_set import ReadSet
 from deltaarrow.transaction.row_ids import assign_row_ids, high_water_mark, with_recorded_row_ids
 from deltaarrow.transaction.staged import Staged
-from deltaarrow.transaction.validity import (
-    ensure_live,
-    ensure_replaced_files_are_removed,
-    ensure_valid_commit,
-)
 from deltaarrow.transaction.winning_commit import WinningCommit, WinningCommits
 
 __all__ = ["DEFAULT_MAX_COMMIT_RETRIES", "CommitLoop", "CommittedTransaction"]

@@ -34,9 +34,9 @@ from deltaarrow.actions import (
     Protocol,
     file_table,
 )
-from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
-from deltaarrow.columnar.arrays import booleans, texts
+from deltaarrow.actions.domain_names import ROW_TRACKING_DOMAIN
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, texts
 from deltaarrow.errors import (
     CommitFailedError,
     ConcurrentAppendException,
@@ -49,7 +49,7 @@ from deltaarrow.errors import (
 )
 from deltaarrow.features import properties
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.schema.keys import IDENTITY_HIGH_WATER_MARK_KEY
+from deltaarrow.schema.metadata_keys import IDENTITY_HIGH_WATER_MARK_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction.commit_intent import CommitIntent
 from deltaarrow.transaction.isolation import IsolationLevel

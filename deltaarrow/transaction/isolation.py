@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from deltaarrow.actions import Action, AddCDCFile, AddFile, DomainMetadata, RemoveFile
-from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
+from deltaarrow.actions.domain_names import ROW_TRACKING_DOMAIN
 from deltaarrow.features import properties
 
 __all__ = ["IsolationLevel", "isolation_level"]

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import orjson
 
 from deltaarrow.actions import Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
-from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
-from deltaarrow.columnar.arrays import texts
+from deltaarrow.actions.domain_names import ROW_TRACKING_DOMAIN
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import texts
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.snapshot import Snapshot

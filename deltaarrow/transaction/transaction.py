@@ -31,7 +31,7 @@ from deltaarrow.actions import (
     render_action,
     with_commit_metadata,
 )
-from deltaarrow.actions.names import ROW_TRACKING_PRESERVED_TAG
+from deltaarrow.actions.domain_names import ROW_TRACKING_PRESERVED_TAG
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import (
     CommitFailedError,
@@ -48,12 +48,12 @@ from deltaarrow.storage import Store, decode_path
 from deltaarrow.transaction.bulk_adds import BulkAdds
 from deltaarrow.transaction.catalog_committer import committer_of
 from deltaarrow.transaction.commit_loop import DEFAULT_MAX_COMMIT_RETRIES, CommitLoop, CommittedTransaction
+from deltaarrow.transaction.commit_rules import ensure_marks_stay, ensure_user_domain
 from deltaarrow.transaction.isolation import IsolationLevel
 from deltaarrow.transaction.read_set import ReadSet, RowMatcher, Search
 from deltaarrow.transaction.relocation import Relocation
 from deltaarrow.transaction.removal import add_again, remove_file
 from deltaarrow.transaction.staged import Staged
-from deltaarrow.transaction.validity import ensure_marks_stay, ensure_user_domain
 from deltaarrow.version import ENGINE_INFO
 
 __all__ = ["OptimisticTransaction", "PostCommitHook"]

@@ -22,24 +22,26 @@ if TYPE_CHECKING:
         encode as encode,
         variant_array as variant_array,
     )
-    from deltaarrow.variant.columns import (
-        convert_variants as convert_variants,
-        holds_variant as holds_variant,
-    )
     from deltaarrow.variant.elements import variant_elements as variant_elements
-    from deltaarrow.variant.extract import (
-        parse_path as parse_path,
-        variant_extract as variant_extract,
-        variant_get as variant_get,
-    )
-    from deltaarrow.variant.json import to_json as to_json
-    from deltaarrow.variant.layout import (
+    from deltaarrow.variant.encoding_numbers import (
         EMPTY_METADATA as EMPTY_METADATA,
         VARIANT_NULL as VARIANT_NULL,
         VARIANT_TYPE as VARIANT_TYPE,
         Primitive as Primitive,
     )
-    from deltaarrow.variant.parsing import MAX_VARIANT_SIZE as MAX_VARIANT_SIZE, parse_json as parse_json
+    from deltaarrow.variant.extract import (
+        parse_path as parse_path,
+        variant_extract as variant_extract,
+        variant_get as variant_get,
+    )
+    from deltaarrow.variant.from_json_text import (
+        MAX_VARIANT_SIZE as MAX_VARIANT_SIZE,
+        parse_json as parse_json,
+    )
+    from deltaarrow.variant.nested_columns import (
+        convert_variants as convert_variants,
+        holds_variant as holds_variant,
+    )
     from deltaarrow.variant.shapes import (
         MAX_COLUMNS as MAX_COLUMNS,
         SAMPLE_ROWS as SAMPLE_ROWS,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.variant.shredder import shred as shred
     from deltaarrow.variant.shredding import reassemble as reassemble, shredded_type as shredded_type
-    from deltaarrow.variant.validity import ensure_variants as ensure_variants
+    from deltaarrow.variant.to_json_text import to_json as to_json
+    from deltaarrow.variant.well_formed import ensure_variants as ensure_variants
 
 __getattr__ = lazy_package(__name__)

@@ -27,7 +27,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.variant.layout import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
+from deltaarrow.variant.encoding_numbers import DECIMAL_DIGITS, FIXED_SIZES, Basic, Primitive
 
 __all__ = ["Moment", "parse", "parse_metadata", "python_value", "split", "visit"]
 

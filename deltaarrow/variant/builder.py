@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.binary import Moment
-from deltaarrow.variant.layout import (
+from deltaarrow.variant.encoding_numbers import (
     DECIMAL_DIGITS,
     FIXED_SIZES,
     SHORT_STRING_LIMIT,

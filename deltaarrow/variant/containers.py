@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.variant.layout import Basic
+from deltaarrow.variant.encoding_numbers import Basic
 from deltaarrow.variant.ragged import (
     Ints,
     Spans,

@@ -7,10 +7,10 @@ among all names of the column, in the order of their bytes, which is the order o
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import CorruptDataFileError
-from deltaarrow.variant.layout import EMPTY_METADATA
+from deltaarrow.variant.encoding_numbers import EMPTY_METADATA
 from deltaarrow.variant.ragged import (
     Ints,
     bounds_of,

@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, integers
 from deltaarrow.variant.containers import basic_types, read_containers
 from deltaarrow.variant.dictionary import Dictionaries
-from deltaarrow.variant.layout import VARIANT_TYPE, Basic
+from deltaarrow.variant.encoding_numbers import VARIANT_TYPE, Basic
 from deltaarrow.variant.ragged import gather, is_valid, spans
 
 __all__ = ["variant_elements"]

@@ -9,14 +9,14 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.variant.containers import basic_types, read_containers
+from deltaarrow.variant.decoding import read_values
 from deltaarrow.variant.dictionary import Dictionaries
-from deltaarrow.variant.layout import VARIANT_TYPE, Basic
+from deltaarrow.variant.encoding_numbers import VARIANT_TYPE, Basic
 from deltaarrow.variant.ragged import Spans, gather, is_valid, spans
-from deltaarrow.variant.values import read_values
 
 __all__ = ["parse_path", "variant_extract", "variant_get"]
 

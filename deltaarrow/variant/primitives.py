@@ -17,7 +17,7 @@ fixed_size_binary(16)           uuid
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.variant.layout import DECIMAL_DIGITS, SHORT_STRING_LIMIT, Basic, Primitive, header
+from deltaarrow.variant.encoding_numbers import DECIMAL_DIGITS, SHORT_STRING_LIMIT, Basic, Primitive, header
 from deltaarrow.variant.ragged import Bytes, bounds_of, joined, pack, pieces
 
 __all__ = ["encode_primitives", "primitive_type"]

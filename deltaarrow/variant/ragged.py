@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import integers
 
 __all__ = [
     "Bytes",

@@ -27,10 +27,10 @@ import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.variant.containers import basic_types, read_containers
+from deltaarrow.variant.decoding import decode
 from deltaarrow.variant.dictionary import Dictionaries
-from deltaarrow.variant.layout import DECIMAL_DIGITS, VARIANT_NULL, Basic, Primitive
+from deltaarrow.variant.encoding_numbers import DECIMAL_DIGITS, VARIANT_NULL, Basic, Primitive
 from deltaarrow.variant.ragged import Ints, Spans, is_valid, spans
-from deltaarrow.variant.values import decode
 
 __all__ = ["MAX_COLUMNS", "MAX_DEPTH", "SAMPLE_ROWS", "Shape", "infer_shape"]
 

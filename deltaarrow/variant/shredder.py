@@ -10,15 +10,15 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.variant.containers import basic_types, read_containers, write_objects
+from deltaarrow.variant.decoding import decode
 from deltaarrow.variant.dictionary import Dictionaries
-from deltaarrow.variant.layout import Basic
+from deltaarrow.variant.encoding_numbers import Basic
 from deltaarrow.variant.ragged import Ints, gather, is_valid, spans
 from deltaarrow.variant.shapes import Shape
-from deltaarrow.variant.values import decode
 
 __all__ = ["shred"]
 

@@ -19,13 +19,13 @@ metadata of the file. Nothing loops over rows.
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import booleans, integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans, integers
 from deltaarrow.errors import CorruptDataFileError
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.variant.containers import basic_types, read_containers, write_arrays, write_objects
 from deltaarrow.variant.dictionary import Dictionaries
-from deltaarrow.variant.layout import VARIANT_NULL, VARIANT_TYPE, Basic
+from deltaarrow.variant.encoding_numbers import VARIANT_NULL, VARIANT_TYPE, Basic
 from deltaarrow.variant.primitives import encode_primitives, primitive_type
 from deltaarrow.variant.ragged import Ints, bounds_of, gather, is_valid, numbered, spans
 

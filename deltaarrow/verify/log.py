@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import find_commit_info_faults
-from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.errors import DeltaError
@@ -26,9 +26,9 @@ from deltaarrow.log import (
 )
 from deltaarrow.log.checksums import FileSizeHistogram
 from deltaarrow.log.commits import read_commit
+from deltaarrow.log.file_names import LAST_CHECKPOINT
 from deltaarrow.log.file_sources import list_files
 from deltaarrow.log.last_checkpoint import read_hint
-from deltaarrow.log.names import LAST_CHECKPOINT
 from deltaarrow.log.segment import complete_checkpoints
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.verify.accounts import (

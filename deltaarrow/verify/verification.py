@@ -3,11 +3,11 @@
 from deltaarrow.display.redaction import redacted
 from deltaarrow.scan import file_tasks, table_layout
 from deltaarrow.snapshot import Snapshot
-from deltaarrow.verify.files import examine_num_records, examine_partition_values, examine_row_ids
+from deltaarrow.verify.add_actions import examine_num_records, examine_partition_values, examine_row_ids
 from deltaarrow.verify.log import examine_checkpoints, examine_checksum, examine_commit_infos, examine_hint
 from deltaarrow.verify.report import Check, Examination, VerifyReport
 from deltaarrow.verify.statistics import examine_statistics
-from deltaarrow.verify.storage import examine_data_files, examine_deletion_vectors
+from deltaarrow.verify.stored_files import examine_data_files, examine_deletion_vectors
 
 __all__ = ["verify_snapshot"]
 

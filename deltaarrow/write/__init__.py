@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         ensure_completable as ensure_completable,
     )
     from deltaarrow.write.data import to_reader as to_reader
-    from deltaarrow.write.files import write_files as write_files
-    from deltaarrow.write.identity import (
+    from deltaarrow.write.file_writer import write_files as write_files
+    from deltaarrow.write.identity_columns import (
         IdentityColumn as IdentityColumn,
         RowNumbering as RowNumbering,
         ensure_identity_columns_declarable as ensure_identity_columns_declarable,
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
         DEFAULT_TARGET_FILE_SIZE as DEFAULT_TARGET_FILE_SIZE,
         WritePlan as WritePlan,
     )
-    from deltaarrow.write.properties import (
-        BloomFilterProperties as BloomFilterProperties,
-        ColumnProperties as ColumnProperties,
-        WriterProperties as WriterProperties,
-    )
     from deltaarrow.write.source_types import (
         checked_reader as checked_reader,
         ensure_duckdb_types as ensure_duckdb_types,
     )
     from deltaarrow.write.variant_encoding import read_variants as read_variants
+    from deltaarrow.write.writer_properties import (
+        BloomFilterProperties as BloomFilterProperties,
+        ColumnProperties as ColumnProperties,
+        WriterProperties as WriterProperties,
+    )
 
 __getattr__ = lazy_package(__name__)

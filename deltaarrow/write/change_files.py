@@ -11,13 +11,13 @@ from typing import Self
 import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
-from deltaarrow.columnar.arrays import repeated_text
+from deltaarrow.columnar.numpy_arrays import repeated_text
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import CHANGE_TYPE, ChangeType, Field
-from deltaarrow.schema.keys import PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import PHYSICAL_NAME_KEY
 from deltaarrow.write.completion import complete_rows
-from deltaarrow.write.files import FileWriter, added_files
-from deltaarrow.write.layout import DATA_FILES, FileKind, FileLayout
+from deltaarrow.write.file_layout import DATA_FILES, FileKind, FileLayout
+from deltaarrow.write.file_writer import FileWriter, added_files
 from deltaarrow.write.plan import WritePlan
 
 __all__ = ["ChangeFileWriter", "with_change_type", "write_change_files", "write_inserts"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, ParamSpec, TypeVar
 
 from deltaarrow.write.new_file import NewFile, WrittenFile, sync_files
-from deltaarrow.write.selection import RowGroup
+from deltaarrow.write.selected_rows import RowGroup
 
 __all__ = ["FileSet"]
 

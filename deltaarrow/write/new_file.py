@@ -14,7 +14,7 @@ from deltaarrow.statistics import FileStatistics
 from deltaarrow.storage import Store, encode_path
 from deltaarrow.write.dictionaries import FEW_ROWS, columns_without_dictionary
 from deltaarrow.write.parallel_encoding import ParallelWriter, can_be_joined
-from deltaarrow.write.properties import COLUMN_LISTS
+from deltaarrow.write.writer_properties import COLUMN_LISTS
 
 if TYPE_CHECKING:
     from deltaarrow.storage import Output

@@ -24,7 +24,7 @@ from deltaarrow.schema import (
     physical_name,
     to_arrow_type,
 )
-from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
+from deltaarrow.schema.metadata_keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["data_columns", "file_schema", "relabel", "without_voids"]
 

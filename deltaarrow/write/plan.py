@@ -12,7 +12,7 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark_sql import TableRules
 from deltaarrow.storage import Store
-from deltaarrow.write.properties import WriterProperties
+from deltaarrow.write.writer_properties import WriterProperties
 
 __all__ = ["DEFAULT_TARGET_FILE_SIZE", "WritePlan"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.columnar.numpy_arrays import ensure_microseconds
 from deltaarrow.errors import SchemaMismatchError
 
 __all__ = ["FAILURES", "array_of_values", "ensure_one_kind", "refusal"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.schema import PrimitiveType
-from deltaarrow.write.selection import Selection
+from deltaarrow.write.selected_rows import Selection
 
 __all__ = ["PartitionKey", "split_by_partition"]
 

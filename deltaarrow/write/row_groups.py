@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from deltaarrow.write.selection import RowGroup, Selection
+from deltaarrow.write.selected_rows import RowGroup, Selection
 
 __all__ = ["RowGroups"]
 

@@ -17,7 +17,7 @@ from deltaarrow.columnar.kernels import pc
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.statistics import parquet_leaves
 from deltaarrow.variant import convert_variants, holds_variant
-from deltaarrow.write.properties import COLUMN_LISTS
+from deltaarrow.write.writer_properties import COLUMN_LISTS
 
 __all__ = ["StoredForm", "VariantColumns"]
 

@@ -20,7 +20,7 @@ from deltaarrow.actions import (
     render_action,
     render_json_lines,
 )
-from deltaarrow.actions.arrow import build_array
+from deltaarrow.actions.arrow_tables import build_array
 from deltaarrow.errors import CorruptLogError
 
 EXAMPLES = [
@@ -171,7 +171,7 @@ def test_building_arrays_does_not_import_pandas():
     import subprocess
 
     code = (
-        "import sys; from deltaarrow.actions.arrow import build_array; import pyarrow as pa;"
+        "import sys; from deltaarrow.actions.arrow_tables import build_array; import pyarrow as pa;"
         "build_array(['a', None], pa.string()); build_array([{'a': 'b'}], pa.map_(pa.string(), pa.string()));"
         "sys.exit('pandas' in sys.modules)"
     )

@@ -8,10 +8,10 @@ import pytest
 from tests.support.modules import modules
 
 PLACES = {
-    "deltaarrow.actions.names",
+    "deltaarrow.actions.domain_names",
     "deltaarrow.features.properties",
     "deltaarrow.features.property_names",
-    "deltaarrow.schema.keys",
+    "deltaarrow.schema.metadata_keys",
 }
 """The modules that may spell a name."""
 
@@ -71,7 +71,7 @@ def test_names_in_delta_are_spelled_in_one_place():
         if module.name not in PLACES
         for node in _spelled_keys(module.nodes)
     ]
-    assert found == [], "name them in deltaarrow.schema.keys, features.properties or actions.names"
+    assert found == [], "name them in deltaarrow.schema.metadata_keys, features.properties or actions.names"
 
 
 @pytest.mark.parametrize(

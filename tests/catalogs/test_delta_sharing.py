@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, Schema, VariantType, connect, scan_delta, write_deltalake
 from deltaarrow.catalogs import DeltaSharingCatalog, open_catalog
-from deltaarrow.catalogs.sharing_hints import predicate_hints
+from deltaarrow.catalogs.sharing.hints import predicate_hints
 from deltaarrow.errors import (
     DeltaError,
     StorageError,

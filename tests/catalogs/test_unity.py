@@ -10,7 +10,7 @@ import pytest
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.catalogs import FileCatalog, TableLocation, UnityCatalog
 from deltaarrow.catalogs.lent_store import LentStore
-from deltaarrow.catalogs.unity_api import store_credentials
+from deltaarrow.catalogs.unity.api import store_credentials
 from deltaarrow.errors import (
     CorruptLogError,
     DeltaError,

@@ -35,10 +35,10 @@ def die(*_):
 if step == "publish":
     CatalogStore.publish = die
 elif step == "note":
-    from deltaarrow.catalogs.unity_table import UnityTable
+    from deltaarrow.catalogs.unity.table import UnityTable
     UnityTable.note_published = die
 else:
-    from deltaarrow.catalogs.unity_table import UnityTable
+    from deltaarrow.catalogs.unity.table import UnityTable
     UnityTable.ratify = die
 catalog = UnityCatalog(url, "main", token)
 write_deltalake("shop.orders", pa.table({"id": [100]}), mode="append", catalog=catalog)

@@ -11,7 +11,7 @@ import pytest
 
 from deltaarrow.catalogs import DeltaSharingCatalog, HiveCatalog, UnityCatalog
 from deltaarrow.catalogs.hive import BoundedSocket
-from deltaarrow.catalogs.sharing_download import download
+from deltaarrow.catalogs.sharing.download import download
 from deltaarrow.catalogs.web_requests import AnswerLimits, bounded_handlers, opener
 from deltaarrow.errors import StorageError
 from tests.support.serving import serving

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from deltaarrow import write_deltalake
 from deltaarrow.catalogs import FileCatalog, TableLocation, UnityCatalog, open_catalog
 from deltaarrow.cli.app import app
-from deltaarrow.cli.arguments import given_catalog
 from deltaarrow.cli.command_list import COMMANDS
+from deltaarrow.cli.shared_options import given_catalog
 from tests.support.unity_server import TOKEN, unity_server
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import deltaarrow
 from deltaarrow.cli.shell import Shell, ShellCompleter, is_complete
-from deltaarrow.cli.statements import open_one_node
+from deltaarrow.cli.statement_engine import open_one_node
 
 
 @pytest.fixture

@@ -15,7 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deltaarrow.compute import database, files, files_cursor, prepare_files, quote_file, set_memory_limit
+from deltaarrow.compute import (
+    database,
+    files_cursor,
+    files_database as files,
+    prepare_files,
+    quote_file,
+    set_memory_limit,
+)
 from deltaarrow.storage import open_store
 from tests.support.stores import BUCKET, Place, fork, raw_s3
 

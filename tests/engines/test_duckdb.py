@@ -14,7 +14,7 @@ from deltaarrow.engines import DeltaDataset, register
 from deltaarrow.engines.duckdb.view import ShownFiles, query, shown_views
 from deltaarrow.errors import CorruptDataFileError, UnsupportedFeatureError
 from deltaarrow.scan import plan_scan
-from deltaarrow.scan.relation import relation_sql
+from deltaarrow.scan.sql.relation import relation_sql
 from deltaarrow.scan.tasks import FILE_COLUMN, ROW_COLUMN
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
@@ -278,7 +278,9 @@ def test_statistics_spare_the_footers(con, table, monkeypatch):
     def refuse(*_):
         raise AssertionError("a footer is read")
 
-    monkeypatch.setattr("deltaarrow.scan.footers._read_schemas", lambda store, tasks: tasks and refuse())
+    monkeypatch.setattr(
+        "deltaarrow.scan.file_schemas.footers._read_schemas", lambda store, tasks: tasks and refuse()
+    )
     register(con, "t", open_snapshot(table.path))
     assert fetch(con, "SELECT count(*) FROM t") == [(3000,)]
 
@@ -286,7 +288,7 @@ def test_statistics_spare_the_footers(con, table, monkeypatch):
 def test_footers_are_read_once(con, table, monkeypatch):
     table.commit([table.add_file(pa.table({"id": [i]}), {"p": "1"}, stats=False) for i in range(3)])
     register(con, "t", open_snapshot(table.path))
-    monkeypatch.setattr("deltaarrow.scan.footers._ask", None)
+    monkeypatch.setattr("deltaarrow.scan.file_schemas.footers._ask", None)
     register(con, "t", open_snapshot(table.path))
     assert fetch(con, "SELECT count(*) FROM t") == [(3,)]
 

@@ -12,8 +12,8 @@ import pytest
 import deltaarrow
 from deltaarrow import DeltaTable, UnsupportedFeatureError, connect, write_deltalake
 from deltaarrow.engines import DeltaConnection
-from deltaarrow.engines.duckdb.catalog import Catalog
 from deltaarrow.engines.duckdb.pruning import Rewriter
+from deltaarrow.engines.duckdb.table_names import Catalog
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.storage.local import LocalStore
 from tests.support.tables import TableBuilder

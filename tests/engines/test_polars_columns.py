@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from deltaarrow import DeltaTable, write_deltalake
-from deltaarrow.engines.polars import native as polars_native
+from deltaarrow.engines.polars import native_scan as polars_native
 from deltaarrow.engines.polars.lazy_frame import scan_delta
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.tables import TableBuilder

@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deltaarrow.engines.polars import native as polars_native
-from deltaarrow.engines.polars.hooks import VERIFIED, is_hook_verified
+from deltaarrow.engines.polars import native_scan as polars_native
 from deltaarrow.engines.polars.lazy_frame import scan_delta
+from deltaarrow.engines.polars.private_hooks import VERIFIED, is_hook_verified
 from deltaarrow.errors import CorruptDeletionVectorError
 from tests.support.tables import TableBuilder
 

@@ -13,7 +13,7 @@ from deltaarrow.engines import scan_delta
 from deltaarrow.engines.polars import lazy_frame as engine
 from deltaarrow.engines.polars.lazy_frame import lazy_frame
 from deltaarrow.engines.polars.live_rows import LiveRows
-from deltaarrow.engines.polars.native import PolarsLimits
+from deltaarrow.engines.polars.native_scan import PolarsLimits
 from deltaarrow.errors import CorruptDataFileError
 from tests.support.engines import open_snapshot
 from tests.support.tables import TableBuilder

@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from deltaarrow.engines.polars.lazy_frame import lazy_frame, scan_delta
-from deltaarrow.engines.polars.native import PolarsLimits
+from deltaarrow.engines.polars.native_scan import PolarsLimits
 from deltaarrow.errors import TableNotFoundError, VersionNotFoundError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store

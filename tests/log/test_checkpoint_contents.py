@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError, DeltaProtocolError
 from deltaarrow.log import list_segment, replay, write_checkpoint
-from deltaarrow.log.checkpoint_rows import CheckpointSizes
+from deltaarrow.log.checkpoint_writing.row_stream import CheckpointSizes
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.limits import DEFAULT_LIMITS, LogLimits
 from deltaarrow.storage import open_store

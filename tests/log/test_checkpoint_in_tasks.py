@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import CorruptLogError
 from deltaarrow.log import clean_up_log, list_segment, replay, write_checkpoint
-from deltaarrow.log.checkpoint_rows import CheckpointSizes
+from deltaarrow.log.checkpoint_writing.row_stream import CheckpointSizes
 from deltaarrow.log.file_sources import list_files, list_tombstones
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.runtime.executors import using

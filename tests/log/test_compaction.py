@@ -6,8 +6,8 @@ from hypothesis import given, settings, strategies as st
 
 from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.log import compact_logs, list_segment, replay
+from deltaarrow.log.file_names import LogFileKind
 from deltaarrow.log.file_sources import list_files, list_tombstones
-from deltaarrow.log.names import LogFileKind
 from deltaarrow.storage import open_store
 from tests.support.examples import examples
 from tests.support.tables import TableBuilder

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import deltaarrow.log.checkpoint_content as checkpoint_content
-import deltaarrow.log.incremental_checkpoint as incremental_checkpoint
+import deltaarrow.log.checkpoint_writing.content as checkpoint_content
+import deltaarrow.log.checkpoint_writing.incremental as incremental_checkpoint
 from deltaarrow import DeltaTable, PostCommitHookProperties, write_deltalake
 from deltaarrow.log import list_segment, replay, write_checkpoint
 from deltaarrow.storage import open_store

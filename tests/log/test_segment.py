@@ -1,7 +1,7 @@
 import pytest
 
 from deltaarrow.errors import CorruptLogError, TableNotFoundError, VersionNotFoundError
-from deltaarrow.log.names import LogFile, parse_log_file
+from deltaarrow.log.file_names import LogFile, parse_log_file
 from deltaarrow.log.segment import extend_segment, select_segment
 from deltaarrow.storage import FileEntry
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from deltaarrow import DeltaTable, Schema, write_deltalake
 from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError
 from deltaarrow.schema import ArrayType, Field, MapType, StructType, conform, merge_schemas
-from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from tests.support.engines import ENGINES, open_snapshot
 from tests.support.examples import examples
 from tests.support.rows import assert_same_rows

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.operations.define.evolution import evolve
+from deltaarrow.operations.define.write_evolution import evolve
 from deltaarrow.schema import (
     ArrayType,
     Field,

@@ -10,7 +10,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.actions import AddFile
 from deltaarrow.errors import InvalidTablePropertyError
-from deltaarrow.schema.keys import NESTED_IDS_KEY
+from deltaarrow.schema.metadata_keys import NESTED_IDS_KEY
 from tests.support.tables import TableBuilder
 
 V1, V2, V3 = ({f"delta.enableIcebergCompatV{version}": "true"} for version in (1, 2, 3))

@@ -10,7 +10,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.schema import Field, Schema, StructType
 from deltaarrow.variant import parse_json, variant_array
 from deltaarrow.write import complete_rows, write_files

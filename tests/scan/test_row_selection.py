@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from deltaarrow.columnar.arrays import truths
+from deltaarrow.columnar.numpy_arrays import truths
 from deltaarrow.scan.row_selection import kept_rows
 from deltaarrow.scan.threads import mapped_in_order
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from deltaarrow.scan.variant_proofs import Leaf, is_well_shredded, tells_null_apart
+from deltaarrow.scan.file_schemas.variant_proofs import Leaf, is_well_shredded, tells_null_apart
 
 FULL, EMPTY, HALF = Leaf(10, 0, True), Leaf(10, 10, True), Leaf(10, 5, True)
 NULL_BYTES, UNKNOWN = Leaf(10, 0, False), Leaf(10, None, True)

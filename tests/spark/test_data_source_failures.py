@@ -87,8 +87,8 @@ def test_executors_that_die_and_tasks_that_run_twice_neither_lose_nor_double_row
 
 
 DRIVER = """
-from deltaarrow.spark.source import DeltaSource
-from deltaarrow.spark.writer import FrameWriter
+from deltaarrow.spark.data_source import DeltaSource
+from deltaarrow.spark.frame_writer import FrameWriter
 
 
 class StoppingWriter(FrameWriter):

@@ -13,11 +13,11 @@ from pyspark.sql import types
 import deltaarrow as da
 from deltaarrow.errors import UnsupportedFeatureError, VersionNotFoundError
 from deltaarrow.operations import DistributedWrite, Transaction, WriteOptions
+from deltaarrow.spark.frame_writer import FrameWriter
 from deltaarrow.spark.options import ReadOptions, SinkOptions
 from deltaarrow.spark.stream_options import StreamOptions
 from deltaarrow.spark.table_scan import TableScan
-from deltaarrow.spark.types import FrameColumns
-from deltaarrow.spark.writer import FrameWriter
+from deltaarrow.spark.type_conversion import FrameColumns
 from deltaarrow.storage import open_store
 
 

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 brought = set(sys.modules)
 
 from pyspark import cloudpickle
-from deltaarrow.spark.source import DeltaSource
+from deltaarrow.spark.data_source import DeltaSource
 
 found = {}
 for kind, options in {"read": {}, "feed": {"readChangeFeed": "true", "startingVersion": "0"}}.items():

@@ -8,7 +8,7 @@ import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import DeltaError
-from deltaarrow.operations.define.evolution import evolve
+from deltaarrow.operations.define.write_evolution import evolve
 from tests.support.engines import open_snapshot
 from tests.support.rows import READERS, assert_same_rows
 from tests.support.spark import create_table, spark_table

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 import deltaarrow
 from deltaarrow import DeltaTable
-from deltaarrow.cli.statements import Spark, results
+from deltaarrow.cli.statement_engine import Spark, results
 from deltaarrow.errors import UnsupportedFeatureError
 from tests.support.spark import drop_temporary_views, spark_table
 

@@ -7,7 +7,7 @@ import pytest
 
 import deltaarrow as da
 import deltaarrow.spark
-from deltaarrow.spark.source import DeltaSource
+from deltaarrow.spark.data_source import DeltaSource
 from deltaarrow.spark.stream_writer import StreamWriter
 from tests.support.commits import commit
 from tests.support.spark import spark_table

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deltaarrow as da
-from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from tests.support.rows import assert_same_rows
 from tests.support.spark import check_engines, delta_table, spark_table
 

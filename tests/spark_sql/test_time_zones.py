@@ -10,7 +10,7 @@ import pytest
 from deltaarrow.compute import sandbox_cursor
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Compare, Literal, Opaque, columns_of
-from deltaarrow.expressions.nodes import Column
+from deltaarrow.expressions.predicates import Column
 from deltaarrow.schema import Field, PrimitiveType, Schema
 from deltaarrow.spark_sql import (
     DefaultColumn,

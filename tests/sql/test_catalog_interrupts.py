@@ -23,7 +23,7 @@ import pytest
 import deltaarrow
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.catalogs import FileNamespace, NewFolder
-from deltaarrow.engines.duckdb.connection import DeltaConnection
+from deltaarrow.engines.duckdb.delta_connection import DeltaConnection
 from deltaarrow.errors import (
     ConstraintViolationError,
     CorruptDataFileError,

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, connect, write_deltalake
-from deltaarrow.engines.duckdb.references import parse_statement
+from deltaarrow.engines.duckdb.table_references import parse_statement
 from deltaarrow.errors import DeltaError
 
 MANY = 600

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow
-from deltaarrow.cli.statements import error_text
+from deltaarrow.cli.statement_engine import error_text
 from deltaarrow.errors import DeltaError
 from tests.support.shown import shown
 

@@ -15,9 +15,9 @@ from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines.duckdb.view import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.azure_options import AZURE_OPTIONS, azure_settings
-from deltaarrow.storage.gcs import GcsService
-from deltaarrow.storage.gcs_options import GCS_OPTIONS, gcsfs_options
+from deltaarrow.storage.azure.options import AZURE_OPTIONS, azure_settings
+from deltaarrow.storage.gcs.options import GCS_OPTIONS, gcsfs_options
+from deltaarrow.storage.gcs.requests import GcsService
 from deltaarrow.storage.service import PART_BYTES
 from tests.support.cloud_server import ACCOUNT, CloudServer, cloud_server
 from tests.support.modules import ROOT

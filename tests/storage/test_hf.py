@@ -12,7 +12,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.errors import DeltaError, StorageError, TableNotFoundError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.hf_options import hf_options
+from deltaarrow.storage.hf.options import hf_options
 from tests.support.hub_server import SIGNATURE, HubServer, hub_server
 
 TOKEN = "hf_t0ken"

@@ -11,7 +11,7 @@ import pytest
 from deltaarrow import CommitProperties, DeltaTable, write_deltalake
 from deltaarrow.errors import CommitStateUnknownError, CorruptLogError, StorageError
 from deltaarrow.storage import Store, open_store
-from deltaarrow.storage.lock_settings import lock_settings
+from deltaarrow.storage.commit_lock.lock_settings import lock_settings
 from tests.support.faulty_server import faulty_server
 from tests.support.spark_log_store import SparkLogStore, create_lock_table
 from tests.support.stores import BUCKET

@@ -16,11 +16,11 @@ import pytest
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.azure_options import AZURE_OPTIONS, azure_settings
-from deltaarrow.storage.gcs_options import GCS_OPTIONS
-from deltaarrow.storage.hf_options import HF_OPTIONS
+from deltaarrow.storage.azure.options import AZURE_OPTIONS, azure_settings
+from deltaarrow.storage.gcs.options import GCS_OPTIONS
+from deltaarrow.storage.hf.options import HF_OPTIONS
 from deltaarrow.storage.option_table import Option, OptionTable
-from deltaarrow.storage.s3_options import S3_OPTIONS
+from deltaarrow.storage.s3.options import S3_OPTIONS
 from tests.support.cloud_server import ACCOUNT
 from tests.support.modules import ROOT
 from tests.support.recording_server import BODY, TOKEN, Recorded, RecordingServer, recording_server

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import deltaarrow as da
-from deltaarrow.storage.s3 import S3Service
+from deltaarrow.storage.s3.requests import S3Service
 from tests.support.faulty_server import faulty_server
 from tests.support.stores import BUCKET
 

@@ -17,8 +17,8 @@ from deltaarrow.catalogs.lent_store import LentStore
 from deltaarrow.engines import register
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import open_store
-from deltaarrow.storage.s3 import list_s3_objects, time_of_answer
-from deltaarrow.storage.s3_options import S3_OPTIONS, s3fs_options
+from deltaarrow.storage.s3.options import S3_OPTIONS, s3fs_options
+from deltaarrow.storage.s3.requests import list_s3_objects, time_of_answer
 from tests.support.faulty_server import faulty_server
 from tests.support.modules import ROOT
 from tests.support.stores import BUCKET, Renewing, raw_s3

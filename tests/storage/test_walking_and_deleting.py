@@ -6,7 +6,7 @@ import pytest
 
 from deltaarrow.errors import StorageError
 from deltaarrow.storage import FolderListing, LocalStore, open_store
-from deltaarrow.storage.s3_writing import delete_objects
+from deltaarrow.storage.s3.writing import delete_objects
 from tests.support.stores import Place
 
 FILES = ["a.parquet", "p=1/b.parquet", "p=1/q=x y%3A/c.parquet", "p=1/q=x y%3A/d", "_delta_log/0.json"]

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deltaarrow.errors import StorageError
-from deltaarrow.storage import Store, open_store, s3_writing
+from deltaarrow.storage import Store, open_store
+from deltaarrow.storage.s3 import writing as s3_writing
 from tests.support.stores import BUCKET, Place
 
 

@@ -86,7 +86,7 @@ def azurite(folder: Path, container: str) -> Iterator[dict[str, str]]:
     command = ["azurite-blob", "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
     command += ["--skipApiVersionCheck", "--silent", "--disableTelemetry"]
     with _running(command, port, folder / "azurite.log"):
-        from deltaarrow.storage.azure_options import azure_settings
+        from deltaarrow.storage.azure.options import azure_settings
 
         emulator = azure_settings({"use_emulator": "true"}, None)
         options = {

@@ -5,7 +5,7 @@ import pytest
 
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.errors import ConstraintViolationError, InvalidPredicateError
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.spark.options import ReadOptions
 from deltaarrow.spark.table_scan import TableScan
 

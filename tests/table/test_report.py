@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import deltaarrow as da
-from deltaarrow.display.page import Bar, bar_plot
+from deltaarrow.display.html_parts import Bar, bar_plot
 from deltaarrow.operations import optimize
 from deltaarrow.table.report import advise, gather_facts, measure_skipping, read_commit_bytes
 from deltaarrow.table.report.facts import TableFacts

@@ -24,7 +24,7 @@ from deltaarrow.schema import Schema
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.transaction import OptimisticTransaction
-from deltaarrow.transaction.validity import ensure_valid_commit
+from deltaarrow.transaction.commit_rules import ensure_valid_commit
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])

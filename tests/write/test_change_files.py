@@ -14,7 +14,7 @@ import pytest
 import deltaarrow as da
 from deltaarrow.actions import render_action
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.schema import ChangeType, Field, Schema, StructType
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import decode_path, open_store

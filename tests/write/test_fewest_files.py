@@ -11,8 +11,8 @@ from deltaarrow.runtime.clock import system_clock
 from deltaarrow.schema import Schema
 from deltaarrow.storage import open_store
 from deltaarrow.write import WritePlan
-from deltaarrow.write.files import FileWriter, added_files
-from deltaarrow.write.layout import DATA_FILES, FileLayout
+from deltaarrow.write.file_layout import DATA_FILES, FileLayout
+from deltaarrow.write.file_writer import FileWriter, added_files
 
 PARTITIONS = 30
 

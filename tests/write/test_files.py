@@ -29,8 +29,8 @@ from deltaarrow.schema import ArrayType, Field, MapType, Schema, StructType
 from deltaarrow.storage import decode_path, open_store
 from deltaarrow.storage.local import _LocalOutput
 from deltaarrow.write import WritePlan, write_files
-from deltaarrow.write.files import FileWriter, added_files
-from deltaarrow.write.layout import DATA_FILES, FileLayout
+from deltaarrow.write.file_layout import DATA_FILES, FileLayout
+from deltaarrow.write.file_writer import FileWriter, added_files
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 

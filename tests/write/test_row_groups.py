@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from deltaarrow.write.row_groups import RowGroups
-from deltaarrow.write.selection import Selection
+from deltaarrow.write.selected_rows import Selection
 
 
 def batch(rows, start=0):

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from deltaarrow.engines.changes import ChangeDataset
+from deltaarrow.engines.change_dataset import ChangeDataset
 from deltaarrow.engines.dataset import DeltaDataset
 from deltaarrow.engines.scanner import Columns
 from deltaarrow.scan import Explanation

@@ -1,9 +1,9 @@
 """Rewriting of statements over Delta tables into statements over the data files they need.
 
 Each table that a statement reads is replaced in its text by a subquery over the files that the table's own
-conditions keep (`deltaarrow.engines.duckdb.references`), with the columns that the statement mentions. So
-DuckDB plans for three files instead of the whole table, at 5 to 9 microseconds per file. All conditions stay
-in place, and DuckDB evaluates them.
+conditions keep (`deltaarrow.engines.duckdb.table_references`), with the columns that the statement mentions.
+So DuckDB plans for three files instead of the whole table, at 5 to 9 microseconds per file. All conditions
+stay in place, and DuckDB evaluates them.
 
 A short list of files goes into the text, which then needs nothing else. If a table of files is needed as well
 (differing partition values, deleted rows) or the list is long, temporary objects are created; the last
@@ -23,8 +23,8 @@ from cachetools import LRUCache
 
 from deltaarrow.catalogs import View, fold
 from deltaarrow.compute import quote_identifier
-from deltaarrow.engines.duckdb.catalog import PLACES, Catalog, may_name
-from deltaarrow.engines.duckdb.references import (
+from deltaarrow.engines.duckdb.table_names import PLACES, Catalog, may_name
+from deltaarrow.engines.duckdb.table_references import (
     Reference,
     Settings,
     Statement,
@@ -36,7 +36,7 @@ from deltaarrow.engines.duckdb.uses import Source, Sources, Use, with_data_colum
 from deltaarrow.engines.duckdb.view import create_parts, planned_relation, register, unregister
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.expressions import Column, Predicate
-from deltaarrow.log.moments import parse_moment
+from deltaarrow.log.version_arguments import parse_moment
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import (
     METADATA,
@@ -48,7 +48,7 @@ from deltaarrow.scan import (
     plan_scan,
     resolve_versions,
 )
-from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.scan.sql.file_columns import BeyondDuckDBError
 from deltaarrow.schema import DataType, StructType
 from deltaarrow.snapshot import Snapshot
 
@@ -69,7 +69,7 @@ _lazily = lazy_attributes(
         "ChangesForDuckDB": "deltaarrow.engines.duckdb.arrow_datasets",
         "DatasetForDuckDB": "deltaarrow.engines.duckdb.arrow_datasets",
         "Words": "deltaarrow.spark_sql",
-        "explain_scan": "deltaarrow.scan.explain",
+        "explain_scan": "deltaarrow.scan.explanation",
         "ensure_storable": "deltaarrow.engines.duckdb.stored_views",
         "unknown_table": "deltaarrow.engines.duckdb.unknown_names",
     },

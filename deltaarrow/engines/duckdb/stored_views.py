@@ -16,8 +16,8 @@ import orjson
 
 from deltaarrow.catalogs import View, fold
 from deltaarrow.compute import sandbox_cursor
-from deltaarrow.engines.duckdb.catalog import Catalog
-from deltaarrow.engines.duckdb.references import Reference, parse_statement
+from deltaarrow.engines.duckdb.table_names import Catalog
+from deltaarrow.engines.duckdb.table_references import Reference, parse_statement
 from deltaarrow.engines.duckdb.time_travel import Call
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError
 

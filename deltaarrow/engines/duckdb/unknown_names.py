@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from deltaarrow.catalogs import name_of, unknown_name
 from deltaarrow.display.redaction import redacted
-from deltaarrow.engines.duckdb.catalog import Catalog
+from deltaarrow.engines.duckdb.table_names import Catalog
 from deltaarrow.errors import TableNotFoundError
 from deltaarrow.spark_sql import TableName
 

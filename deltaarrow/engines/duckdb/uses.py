@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
-from deltaarrow.engines.duckdb.references import Reference
+from deltaarrow.engines.duckdb.table_references import Reference
 from deltaarrow.expressions import Predicate
 from deltaarrow.scan import ScanPlan
 from deltaarrow.schema import StructType, has_known_type

@@ -1,8 +1,9 @@
 """A snapshot as a view on a DuckDB connection, read by DuckDB's own Parquet reader.
 
 The view contains everything that the reader needs when it is made: names and types, partition values and
-deleted rows (`deltaarrow.scan.relation`). The reader is three times as fast as an Arrow dataset. If it cannot
-be used, the view is over the Arrow dataset, to which DuckDB passes the columns and filters of each query.
+deleted rows (`deltaarrow.scan.sql.relation`). The reader is three times as fast as an Arrow dataset. If it
+cannot be used, the view is over the Arrow dataset, to which DuckDB passes the columns and filters of each
+query.
 """
 
 import contextlib
@@ -17,19 +18,19 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import duckdb
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.compute import filesystem_for_duckdb, quote_identifier
-from deltaarrow.engines.source import HasChanges, TableSource, snapshot_of
+from deltaarrow.engines.accepted_tables import HasChanges, TableSource, snapshot_of
 from deltaarrow.errors import DeltaError, UnsupportedFeatureError
 from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan, reader_failure
-from deltaarrow.scan.relation import Relation, relation_sql
-from deltaarrow.scan.sql_columns import BeyondDuckDBError
+from deltaarrow.scan.sql.file_columns import BeyondDuckDBError
+from deltaarrow.scan.sql.relation import Relation, relation_sql
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
-    from deltaarrow.engines.changes import ChangeDataset
+    from deltaarrow.engines.change_dataset import ChangeDataset
     from deltaarrow.engines.dataset import LogDataset
     from deltaarrow.engines.duckdb.arrow_datasets import DatasetForDuckDB
 

@@ -8,7 +8,7 @@ from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.storage import Store
 
 if TYPE_CHECKING:
-    from deltaarrow.storage.azure_options import AzureSettings
+    from deltaarrow.storage.azure.options import AzureSettings
 
 __all__ = [
     "azure_keys",
@@ -22,8 +22,8 @@ __all__ = [
 _lazily = lazy_attributes(
     __name__,
     {
-        "azure_settings": "deltaarrow.storage.azure_options",
-        "gcsfs_options": "deltaarrow.storage.gcs_options",
+        "azure_settings": "deltaarrow.storage.azure.options",
+        "gcsfs_options": "deltaarrow.storage.gcs.options",
         "sync": "fsspec.asyn",
     },
 )

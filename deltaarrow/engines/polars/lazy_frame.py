@@ -16,18 +16,18 @@ from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from deltaarrow.engines.polars.frames import filtered_frames
-from deltaarrow.engines.polars.hooks import chosen_when_planned, is_hook_verified
-from deltaarrow.engines.polars.limits import BoundFile, FileBinder, obstacle
-from deltaarrow.engines.polars.native import (
+from deltaarrow.engines.accepted_tables import TableSource, snapshot_of
+from deltaarrow.engines.polars.batch_frames import filtered_frames
+from deltaarrow.engines.polars.native_scan import (
     USUAL_LIMITS,
     NativeScan,
     PolarsLimits,
     polars_schema,
     polars_type,
 )
+from deltaarrow.engines.polars.private_hooks import chosen_when_planned, is_hook_verified
 from deltaarrow.engines.polars.pushed_filters import arrow_expression
-from deltaarrow.engines.source import TableSource, snapshot_of
+from deltaarrow.engines.polars.reader_limits import BoundFile, FileBinder, obstacle
 from deltaarrow.errors import CorruptDataFileError, CorruptDeletionVectorError, UnsupportedFeatureError
 from deltaarrow.expressions import And, Predicate, columns_of, conjuncts, from_arrow, in_total_order
 from deltaarrow.runtime.fork_safety import cached_property
@@ -328,7 +328,7 @@ def scan_delta(
     Polars reads the data files itself, and only what a query needs: filters and columns reach the files, and
     files that cannot match are not opened. For a local table without partition columns and with at most 64
     files, Polars opens all of them, because their metadata helps it order joins. Files that Polars cannot
-    read (see `deltaarrow.engines.polars.limits`) are read with pyarrow, with the same result.
+    read (see `deltaarrow.engines.polars.reader_limits`) are read with pyarrow, with the same result.
     Lazy frames pickle, with path and version of the table and its `storage_options`, including secrets. If
     Polars's own reader fails on a data file, the exception is Polars's. Polars cannot be used in a forked
     child process; spawned ones can use it.

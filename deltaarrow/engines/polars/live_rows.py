@@ -1,9 +1,10 @@
 """Deleted rows of a multi-file scan, removed by the row numbers that Polars assigns.
 
 Polars numbers the rows of a scan across all of its files, and applies filters in the files as usual. The
-remaining rows are looked up in one mask. Polars's own deletion vectors (`deltaarrow.engines.polars.hooks`)
-copy every row of the files before filtering; here the query pays only for the rows that its filters keep.
-Process time of TPC-H queries over 15 files with 5 % of the rows deleted in each, relative to no deletions:
+remaining rows are looked up in one mask. Polars's own deletion vectors
+(`deltaarrow.engines.polars.private_hooks`) copy every row of the files before filtering; here the query pays
+only for the rows that its filters keep. Process time of TPC-H queries over 15 files with 5 % of the rows
+deleted in each, relative to no deletions:
 
 ===========================================  ====  ====  ====
 where the mask is                            q1    q3    q6
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deltaarrow.engines.polars.hooks import read_deleted_rows
+from deltaarrow.engines.polars.private_hooks import read_deleted_rows
 from deltaarrow.runtime.optional import require
 from deltaarrow.scan import FileTask
 from deltaarrow.storage import Store

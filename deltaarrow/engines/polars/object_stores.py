@@ -39,7 +39,7 @@ _lazily = lazy_attributes(
     __name__,
     {
         "CACHE_OPTIONS": "deltaarrow.storage.fsspec_options",
-        "s3_arguments": "deltaarrow.storage.s3_options",
+        "s3_arguments": "deltaarrow.storage.s3.options",
         "sync": "fsspec.asyn",
     },
 )

@@ -14,8 +14,7 @@ import orjson
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import is_allowed_change, properties, supported_features
-from deltaarrow.operations.alter.alteration import Alteration
-from deltaarrow.operations.alter.column_names import (
+from deltaarrow.operations.alter.column_paths import (
     column_path,
     described_column,
     ensure_places_stay,
@@ -23,6 +22,7 @@ from deltaarrow.operations.alter.column_names import (
     position_parameter,
     type_at,
 )
+from deltaarrow.operations.alter.metadata_changes import Alteration
 from deltaarrow.operations.define.dependents import ensure_type_may_change
 from deltaarrow.schema import (
     ArrayType,
@@ -41,7 +41,7 @@ from deltaarrow.schema import (
     without_column_ids,
     without_table_metadata,
 )
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     CHAR_TYPE_KEY,
     COMMENT_KEY,
     DEFAULT_KEY,

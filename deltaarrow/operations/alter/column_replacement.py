@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.operations.alter.alteration import Alteration
 from deltaarrow.operations.alter.column_changes import ensure_widens, widened
-from deltaarrow.operations.alter.column_names import described_column, leads_to
+from deltaarrow.operations.alter.column_paths import described_column, leads_to
 from deltaarrow.operations.alter.columns import with_statistics_columns
+from deltaarrow.operations.alter.metadata_changes import Alteration
 from deltaarrow.operations.define.dependents import ensure_no_dependents, ensure_type_may_change
 from deltaarrow.schema import (
     ArrayType,
@@ -31,7 +31,7 @@ from deltaarrow.schema import (
     without_column_ids,
     without_table_metadata,
 )
-from deltaarrow.schema.keys import CHAR_TYPE_KEY, COMMENT_KEY, IDENTITY_START_KEY
+from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY, COMMENT_KEY, IDENTITY_START_KEY
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["replace_columns"]

@@ -13,8 +13,7 @@ import orjson
 
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import properties
-from deltaarrow.operations.alter.alteration import Alteration
-from deltaarrow.operations.alter.column_names import (
+from deltaarrow.operations.alter.column_paths import (
     column_path,
     described_column,
     ensure_places_stay,
@@ -24,6 +23,7 @@ from deltaarrow.operations.alter.column_names import (
     position_parameter,
     type_at,
 )
+from deltaarrow.operations.alter.metadata_changes import Alteration
 from deltaarrow.operations.define.dependents import ensure_no_dependents
 from deltaarrow.schema import (
     Field,

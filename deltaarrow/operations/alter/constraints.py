@@ -9,9 +9,9 @@ import deltaarrow.scan as scan
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import ConstraintViolationError, InvalidTablePropertyError
 from deltaarrow.features import ensure_writable, upgraded_protocol
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Constraint, count_broken, ensure_columns_unquoted, parse_expression
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties

@@ -2,7 +2,7 @@
 
 The source is pinned: the version that is open when the clone begins. Chapters "Add File and Remove File" and
 "Deletion Vectors" of the protocol. What a file of the source is called in the clone is told by
-`deltaarrow.operations.clone.references` (shallow) and `deltaarrow.operations.clone.copying` (deep).
+`deltaarrow.operations.clone.source_files` (shallow) and `deltaarrow.operations.clone.copying` (deep).
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from deltaarrow.actions import FILE_SCHEMA, AddFile
-from deltaarrow.columnar.arrays import empty_table
+from deltaarrow.columnar.numpy_arrays import empty_table
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import StorageError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.features import assigns_row_ids, is_supported
 from deltaarrow.log import LogState, read_commit_infos
 from deltaarrow.log.file_sources import stream_files
-from deltaarrow.operations.clone.changes import CloneChanges, find_changes, total_size
 from deltaarrow.operations.clone.copying import Copies, is_noted, note_source
 from deltaarrow.operations.clone.options import CloneOptions, ClonePlan, Progress
-from deltaarrow.operations.clone.references import absolute_files
+from deltaarrow.operations.clone.source_difference import CloneChanges, find_changes, total_size
+from deltaarrow.operations.clone.source_files import absolute_files
 from deltaarrow.operations.clone.table import clone_of
 from deltaarrow.operations.commit.hooks import commit_hooks
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import pyarrow as pa
 
-from deltaarrow.actions.arrow import DELETION_VECTOR_TYPE, build_array
+from deltaarrow.actions.arrow_tables import DELETION_VECTOR_TYPE, build_array
 from deltaarrow.deletion_vectors import DeletionVectorDescriptor
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaProtocolError, MissingFilesError, StorageError

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.errors import InvalidTablePropertyError
 from deltaarrow.features import (
     changed_properties,
@@ -25,7 +25,7 @@ from deltaarrow.features import (
     with_materialized_columns,
 )
 from deltaarrow.operations.define.clustering_domain import render_clustering
-from deltaarrow.schema.keys import UNITY_TABLE_ID
+from deltaarrow.schema.metadata_keys import UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["clone_of"]

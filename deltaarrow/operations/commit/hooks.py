@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from deltaarrow.operations.commit.checksum import write_checksum
 from deltaarrow.operations.commit.log_maintenance import maintenance_hook
-from deltaarrow.operations.commit.manifests import update_manifests
+from deltaarrow.operations.commit.symlink_manifests import update_manifests
 from deltaarrow.operations.commit.universal_format import write_universal_format
 from deltaarrow.transaction import PostCommitHook, PostCommitHookProperties
 

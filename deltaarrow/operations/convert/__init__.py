@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         commit_conversion as commit_conversion,
         plan_conversion as plan_conversion,
     )
+    from deltaarrow.operations.convert.folder_files import is_hidden as is_hidden, is_iceberg as is_iceberg
     from deltaarrow.operations.convert.iceberg import plan_iceberg_conversion as plan_iceberg_conversion
-    from deltaarrow.operations.convert.source import is_hidden as is_hidden, is_iceberg as is_iceberg
 
 __getattr__ = lazy_package(__name__)

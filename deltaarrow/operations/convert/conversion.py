@@ -10,15 +10,15 @@ from deltaarrow.actions import AddFile, Metadata, Protocol
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.features import iceberg_compat_version, properties
 from deltaarrow.operations.commit.hooks import commit_hooks
-from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
+from deltaarrow.operations.convert.folder_files import list_source
+from deltaarrow.operations.convert.footer_reading import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.partitions import FolderPartitions
 from deltaarrow.operations.convert.schemas import field_ids, file_schema, merged_schema, spelled_paths
-from deltaarrow.operations.convert.source import list_source
 from deltaarrow.operations.define.create import NewTable
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.gc_pause import gc_paused
 from deltaarrow.schema import Field, Schema, StructType, leaf_paths, physical_name
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX, FIELD_ID_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX, FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.statistics import FooterStatistics, StatisticsColumn, statistics_columns, string_prefix_length
 from deltaarrow.storage import FileEntry, Store, encode_path
 from deltaarrow.transaction import (

@@ -15,7 +15,7 @@ from deltaarrow.operations.convert.conversion import (
     ensure_convertible,
     planned_conversion,
 )
-from deltaarrow.operations.convert.footers import FileFooter, FileSchema, read_footers
+from deltaarrow.operations.convert.footer_reading import FileFooter, FileSchema, read_footers
 from deltaarrow.operations.convert.iceberg_columns import IcebergColumns
 from deltaarrow.operations.convert.iceberg_matching import paths_in_file
 from deltaarrow.operations.convert.iceberg_source import IcebergSource, read_iceberg_source
@@ -23,7 +23,7 @@ from deltaarrow.operations.convert.schemas import file_schema
 from deltaarrow.operations.define.create import NewTable
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, physical_name
-from deltaarrow.schema.keys import TABLE_PREFIX
+from deltaarrow.schema.metadata_keys import TABLE_PREFIX
 from deltaarrow.statistics import FooterStatistics, statistics_columns, string_prefix_length
 from deltaarrow.storage import Store
 

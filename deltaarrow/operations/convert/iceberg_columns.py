@@ -35,7 +35,7 @@ from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions import render_partition_value
 from deltaarrow.runtime.optional import require
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, Schema, StructType
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     COMMENT_KEY,
     FIELD_ID_KEY,
     GENERATION_KEY,

@@ -20,7 +20,7 @@ from deltaarrow.schema import (
     leaf_paths,
     nested_ids,
 )
-from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
+from deltaarrow.schema.metadata_keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["paths_in_file"]
 

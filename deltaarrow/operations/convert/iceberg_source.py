@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deltaarrow.errors import CorruptLogError, DeltaError, MissingFilesError, UnsupportedFeatureError
-from deltaarrow.iceberg.storage import METADATA_FOLDER, StoreFiles
+from deltaarrow.iceberg.file_io import METADATA_FOLDER, StoreFiles
 from deltaarrow.runtime.optional import require
 from deltaarrow.storage import FileEntry, Store
 

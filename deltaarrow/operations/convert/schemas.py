@@ -22,7 +22,7 @@ from deltaarrow.schema import (
     StructType,
     from_arrow_type,
 )
-from deltaarrow.schema.keys import PARQUET_FIELD_ID_KEY
+from deltaarrow.schema.metadata_keys import PARQUET_FIELD_ID_KEY
 
 __all__ = ["field_ids", "file_schema", "merged_schema", "spelled_paths"]
 

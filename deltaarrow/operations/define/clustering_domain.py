@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.errors import CorruptLogError, InvalidTablePropertyError, SchemaMismatchError
 from deltaarrow.features import is_supported
 from deltaarrow.schema import DataType, Schema, StructType, physical_name, render_path, resolve_path
-from deltaarrow.schema.keys import NUM_INDEXED_COLUMNS
+from deltaarrow.schema.metadata_keys import NUM_INDEXED_COLUMNS
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.statistics import parse_column_names, statistics_columns
 

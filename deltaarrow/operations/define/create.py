@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from deltaarrow.actions import DomainMetadata, Metadata, Protocol
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.errors import (
     CorruptLogError,
     InvalidTablePropertyError,

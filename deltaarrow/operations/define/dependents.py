@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import Schema, StructType, fields_within, render_path
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX, GENERATION_KEY, INVARIANTS_KEY
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX, GENERATION_KEY, INVARIANTS_KEY
 from deltaarrow.spark_sql import parse_expression
 
 __all__ = ["ensure_no_dependents", "ensure_type_may_change"]

@@ -11,6 +11,11 @@ from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
     from deltaarrow.operations.dml.assignments import parse_target as parse_target
+    from deltaarrow.operations.dml.changed_rows import (
+        NO_CLAUSE as NO_CLAUSE,
+        ClauseKind as ClauseKind,
+        computing_rows as computing_rows,
+    )
     from deltaarrow.operations.dml.delete import delete_rows as delete_rows, explain_delete as explain_delete
     from deltaarrow.operations.dml.found import (
         RowQuery as RowQuery,
@@ -26,11 +31,6 @@ if TYPE_CHECKING:
         first_met as first_met,
     )
     from deltaarrow.operations.dml.operation import RowOperation as RowOperation
-    from deltaarrow.operations.dml.query import (
-        NO_CLAUSE as NO_CLAUSE,
-        ClauseKind as ClauseKind,
-        computing_rows as computing_rows,
-    )
     from deltaarrow.operations.dml.replace import replace_rows as replace_rows
     from deltaarrow.operations.dml.update import explain_update as explain_update, update_rows as update_rows
 

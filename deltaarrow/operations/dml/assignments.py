@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import is_supported
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.dml.row_scope import RowScope, Value
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, StructType, resolve_path
-from deltaarrow.schema.keys import GENERATION_KEY
+from deltaarrow.schema.metadata_keys import GENERATION_KEY
 from deltaarrow.write import identity_column
 
 __all__ = [

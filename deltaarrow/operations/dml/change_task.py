@@ -19,12 +19,12 @@ from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import AddCDCFile, AddFile
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.compute import files_cursor
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.operations.dml.changed_rows import ClauseKind, FoundRows, read_changes
 from deltaarrow.operations.dml.clause_query import ClauseQuery
 from deltaarrow.operations.dml.join_query import JoinQuery
-from deltaarrow.operations.dml.query import ClauseKind, FoundRows, read_changes
 from deltaarrow.operations.rows.mark_or_rewrite import LostRows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import ChangeType
@@ -53,7 +53,7 @@ class ChangedRows:
 
     `gone` has the positions of deleted and updated rows, `kept` those of matched rows that stay unchanged.
     `sources` has the numbers of source rows that match a row, if the query tells them. `taken` is how far
-    numbers of identity columns are taken, as `NumberedRows.taken` of `deltaarrow.write.identity`.
+    numbers of identity columns are taken, as `NumberedRows.taken` of `deltaarrow.write.identity_columns`.
     `scan_seconds` is the time spent finding rows.
     """
 

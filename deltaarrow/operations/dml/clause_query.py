@@ -8,7 +8,7 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
-from deltaarrow.operations.dml.query import ChangeQuery, Clause, exported_name, found_columns
+from deltaarrow.operations.dml.changed_rows import ChangeQuery, Clause, exported_name, found_columns
 from deltaarrow.operations.dml.row_scope import QueryCondition
 from deltaarrow.schema import Schema
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import deltaarrow.scan as scan
 from deltaarrow.expressions import Predicate, is_exact
-from deltaarrow.operations.commit.history import predicates_parameter
+from deltaarrow.operations.commit.operation_parameters import predicates_parameter
+from deltaarrow.operations.dml.changed_rows import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.clause_query import ClauseQuery
 from deltaarrow.operations.dml.operation import TARGET, RowOperation, file_metrics, single_scope, times
-from deltaarrow.operations.dml.query import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.operations.rows.mark_or_rewrite import LostRows

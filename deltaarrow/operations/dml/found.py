@@ -13,12 +13,12 @@ import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import is_supported
-from deltaarrow.operations.commit.history import predicates_parameter
+from deltaarrow.operations.commit.operation_parameters import predicates_parameter
+from deltaarrow.operations.dml.changed_rows import exported_name
 from deltaarrow.operations.dml.merge import Merge
 from deltaarrow.operations.dml.merge_clauses import bind_clauses
 from deltaarrow.operations.dml.merge_statement import MergeStatement
 from deltaarrow.operations.dml.operation import RowOperation, file_metrics
-from deltaarrow.operations.dml.query import exported_name
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope, TopColumn
 from deltaarrow.operations.dml.staging import StagedRows
 from deltaarrow.schema import Schema

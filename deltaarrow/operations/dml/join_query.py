@@ -8,8 +8,8 @@ import deltaarrow.scan as scan
 from deltaarrow.compute import quote_identifier
 from deltaarrow.display.marked_line import shortened
 from deltaarrow.errors import DeltaError
+from deltaarrow.operations.dml.changed_rows import ChangeQuery, Clause
 from deltaarrow.operations.dml.merge_source import SOURCE, SourceRows
-from deltaarrow.operations.dml.query import ChangeQuery, Clause
 from deltaarrow.schema import Schema
 
 if TYPE_CHECKING:

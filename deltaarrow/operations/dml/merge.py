@@ -16,11 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 import deltaarrow.scan as scan
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.compute import files_cursor, quote_identifier
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.dml.change_task import REPEATED_MATCH, repeated_match
+from deltaarrow.operations.dml.changed_rows import (
+    NO_CLAUSE,
+    ChangeQuery,
+    exported_name,
+    found_columns,
+    has_rows,
+)
 from deltaarrow.operations.dml.join_query import JoinQuery
 from deltaarrow.operations.dml.merge_clauses import bind_clauses, evolved_target, given_columns
 from deltaarrow.operations.dml.merge_history import merge_metrics, merge_parameters
@@ -29,10 +36,9 @@ from deltaarrow.operations.dml.merge_source import SOURCE, SourceFile, load_sour
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When, clause_sql
 from deltaarrow.operations.dml.merge_tasks import SourceMatches, stage_in_tasks
 from deltaarrow.operations.dml.operation import RowOperation, times
-from deltaarrow.operations.dml.query import NO_CLAUSE, ChangeQuery, exported_name, found_columns, has_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope, TopColumn
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
-from deltaarrow.operations.rows.identity import plan_numbering, stage_marks
+from deltaarrow.operations.rows.high_water_marks import plan_numbering, stage_marks
 from deltaarrow.runtime.executors import executor_in_use
 from deltaarrow.schema import conform, from_arrow_schema, to_arrow_field
 from deltaarrow.transaction import RowMatcher

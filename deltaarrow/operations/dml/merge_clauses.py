@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from deltaarrow.actions import Action
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
-from deltaarrow.operations.define.evolution import evolve_for_values
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_evolution import evolve_for_values
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.dml.assignments import (
     assigned_values,
     expression,
@@ -14,11 +14,11 @@ from deltaarrow.operations.dml.assignments import (
     says_default,
     split_names,
 )
+from deltaarrow.operations.dml.changed_rows import Clause, ClauseKind
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
-from deltaarrow.operations.dml.query import Clause, ClauseKind
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import Field, PrimitiveType, Schema
-from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY
+from deltaarrow.schema.metadata_keys import DEFAULT_KEY, GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import AliasScope, parse_column
 from deltaarrow.write import identity_column

@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
-from deltaarrow.operations.commit.history import predicates_parameter
+from deltaarrow.operations.commit.operation_parameters import predicates_parameter
+from deltaarrow.operations.dml.changed_rows import ClauseKind
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.operation import milliseconds
-from deltaarrow.operations.dml.query import ClauseKind
 from deltaarrow.operations.dml.staging import StagedRows
 
 __all__ = ["merge_metrics", "merge_parameters"]

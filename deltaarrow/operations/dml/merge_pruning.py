@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from deltaarrow.errors import DeltaError
 from deltaarrow.expressions import FALSE, TRUE, And, Column, Compare, IsIn, Literal, Or, Predicate, bind
+from deltaarrow.operations.dml.changed_rows import Clause, computing_rows
 from deltaarrow.operations.dml.merge_source import SourceFile
 from deltaarrow.operations.dml.merge_statement import MergeStatement, When
-from deltaarrow.operations.dml.query import Clause, computing_rows
 from deltaarrow.operations.dml.row_scope import ALWAYS, QueryCondition, RowScope
 from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.snapshot import Snapshot

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from deltaarrow.columnar.arrays import booleans
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import booleans
 from deltaarrow.errors import DeltaError
-from deltaarrow.operations.dml.query import computing_rows
+from deltaarrow.operations.dml.changed_rows import computing_rows
 from deltaarrow.runtime.executors import Executor
 from deltaarrow.schema import conform
 from deltaarrow.spark_sql import provide_kernels

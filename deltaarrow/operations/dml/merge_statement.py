@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deltaarrow.operations.dml.query import ClauseKind
+from deltaarrow.operations.dml.changed_rows import ClauseKind
 
 __all__ = ["MergeClause", "MergeStatement", "When", "clause_sql", "first_met"]
 

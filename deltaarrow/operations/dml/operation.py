@@ -22,11 +22,11 @@ from deltaarrow.errors import CommitFailedError
 from deltaarrow.expressions import Predicate, columns_of
 from deltaarrow.features import ensure_writable, properties
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
-from deltaarrow.operations.commit.transaction import begin_transaction, is_replay
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.commit.transaction_start import begin_transaction, is_replay
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.dml.change_task import ChangeTask, RowChanges
+from deltaarrow.operations.dml.changed_rows import ChangeQuery, has_rows, read_changes
 from deltaarrow.operations.dml.clause_query import ClauseQuery, where_clause
-from deltaarrow.operations.dml.query import ChangeQuery, has_rows, read_changes
 from deltaarrow.operations.dml.row_scope import QueryCondition, RowScope
 from deltaarrow.operations.dml.staging import RowStage, StagedRows
 from deltaarrow.operations.rows.mark_or_rewrite import FileLosses, hidden_columns_of

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from deltaarrow.operations.dml.changed_rows import ClauseKind, exported_name, found_columns
 from deltaarrow.operations.dml.merge import Merge, carry_out_merge
 from deltaarrow.operations.dml.merge_statement import MergeClause, MergeStatement, When
 from deltaarrow.operations.dml.operation import RowOperation, file_metrics
-from deltaarrow.operations.dml.query import ClauseKind, exported_name, found_columns
 from deltaarrow.operations.dml.row_scope import TopColumn
 from deltaarrow.operations.dml.staging import StagedRows
 

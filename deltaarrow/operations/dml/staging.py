@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from deltaarrow.actions import AddCDCFile, AddFile
 from deltaarrow.operations.dml.change_task import ChangedRows, ChangeTask, RowChanges
-from deltaarrow.operations.dml.query import FoundRows
+from deltaarrow.operations.dml.changed_rows import FoundRows
 from deltaarrow.operations.rows.mark_or_rewrite import FileLosses
 from deltaarrow.runtime.executors import TaskLimits, run_all
 from deltaarrow.transaction import OptimisticTransaction
@@ -22,8 +22,8 @@ class StagedRows:
     """The staged changes: row counts by clause number and, after the commit, what happened to files.
 
     `taken` is how far numbers of identity columns are taken, as `NumberedRows.taken` of
-    `deltaarrow.write.identity`. `scan_seconds` is the time spent finding rows, `seconds` that of the whole
-    operation.
+    `deltaarrow.write.identity_columns`. `scan_seconds` is the time spent finding rows, `seconds` that of the
+    whole operation.
     """
 
     by_clause: dict[int, int] = field(default_factory=dict)

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 import deltaarrow.scan as scan
 import deltaarrow.variant as variant
-from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.columnar.numpy_arrays import ensure_microseconds
 from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import is_supported
-from deltaarrow.operations.commit.history import predicates_parameter
+from deltaarrow.operations.commit.operation_parameters import predicates_parameter
 from deltaarrow.operations.dml.assignments import (
     MakeValue,
     assigned_values,
@@ -22,12 +22,12 @@ from deltaarrow.operations.dml.assignments import (
     parse_target,
     says_default,
 )
+from deltaarrow.operations.dml.changed_rows import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.clause_query import GIVEN_VALUES, ClauseQuery
 from deltaarrow.operations.dml.operation import TARGET, RowOperation, file_metrics, single_scope, times
-from deltaarrow.operations.dml.query import Clause, ClauseKind, exported_name
 from deltaarrow.operations.dml.row_scope import ALWAYS, RowScope, Value
 from deltaarrow.schema import DataType, Field, PrimitiveType, to_arrow_type
-from deltaarrow.schema.keys import DEFAULT_KEY
+from deltaarrow.schema.metadata_keys import DEFAULT_KEY
 from deltaarrow.variant import holds_variant
 
 __all__ = ["explain_update", "update_rows"]

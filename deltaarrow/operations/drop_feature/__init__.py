@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.runtime.lazy import lazy_package
 
 if TYPE_CHECKING:
-    from deltaarrow.operations.drop_feature.drop import (
+    from deltaarrow.operations.drop_feature.feature_drop import (
         DropFeaturePlan as DropFeaturePlan,
         FeatureDrop as FeatureDrop,
     )

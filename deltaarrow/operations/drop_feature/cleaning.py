@@ -10,14 +10,14 @@ from typing import Any
 import orjson
 
 from deltaarrow.actions import DomainMetadata
-from deltaarrow.actions.names import ROW_TRACKING_DOMAIN
+from deltaarrow.actions.domain_names import ROW_TRACKING_DOMAIN
 from deltaarrow.errors import FeatureDropError
 from deltaarrow.features import properties
-from deltaarrow.operations.alter.alteration import Alteration, set_properties, unset_properties
+from deltaarrow.operations.alter.metadata_changes import Alteration, set_properties, unset_properties
 from deltaarrow.operations.drop_feature import deletion_vectors, row_tracking, type_widening
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import RewritingOptions, has_column_mapping, mapping_removal
-from deltaarrow.schema.keys import COLUMN_MAPPING_PREFIX, CONSTRAINT_PREFIX, TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import COLUMN_MAPPING_PREFIX, CONSTRAINT_PREFIX, TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["CLEANINGS", "Cleaning", "unprotect_checkpoints"]

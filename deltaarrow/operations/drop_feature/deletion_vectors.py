@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import RemoveFile
-from deltaarrow.columnar.arrays import scalar_of
+from deltaarrow.columnar.numpy_arrays import scalar_of
 from deltaarrow.features import properties
-from deltaarrow.operations.alter.alteration import unset_properties
+from deltaarrow.operations.alter.metadata_changes import unset_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import OptimizePlan, Rewriting, Selection, plan_purge, purge_parameters
-from deltaarrow.operations.vacuum.names import listed_names, vector_names
+from deltaarrow.operations.vacuum.listing_names import listed_names, vector_names
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import encode_path
 

@@ -6,7 +6,7 @@ Chapter "Row Tracking" of the protocol. While row tracking is suspended, commits
 import pyarrow.compute as pc
 
 from deltaarrow.features import properties
-from deltaarrow.operations.alter.alteration import set_properties
+from deltaarrow.operations.alter.metadata_changes import set_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.rows.row_id_assignment import (
     ROW_TRACKING_UNBACKFILL,

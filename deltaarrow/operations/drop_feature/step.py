@@ -7,8 +7,8 @@ from the first step, and the steps that are done are not needed.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from deltaarrow.operations.alter.alteration import Alteration, commit_alteration
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.alter.metadata_changes import Alteration, commit_alteration
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.operations.optimize import OptimizePlan, Progress, RewritingOptions
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot

@@ -10,8 +10,8 @@ from dataclasses import replace
 import orjson
 
 from deltaarrow.features import properties
-from deltaarrow.operations.alter.alteration import Alteration, unset_properties
-from deltaarrow.operations.alter.column_names import described_column
+from deltaarrow.operations.alter.column_paths import described_column
+from deltaarrow.operations.alter.metadata_changes import Alteration, unset_properties
 from deltaarrow.operations.drop_feature.step import Step, Work
 from deltaarrow.operations.optimize import (
     OptimizePlan,
@@ -21,7 +21,7 @@ from deltaarrow.operations.optimize import (
     purge_parameters,
 )
 from deltaarrow.schema import ArrayType, DataType, Field, JsonObject, MapType, Schema, StructType, edit_field
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["STEPS"]

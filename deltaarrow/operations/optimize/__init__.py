@@ -20,6 +20,10 @@ if TYPE_CHECKING:
         compaction_parameters as compaction_parameters,
         plan_compaction as plan_compaction,
     )
+    from deltaarrow.operations.optimize.partition_selection import (
+        Selection as Selection,
+        plan_files as plan_files,
+    )
     from deltaarrow.operations.optimize.plan import OptimizePlan as OptimizePlan
     from deltaarrow.operations.optimize.purge import (
         plan_purge as plan_purge,
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
         Rewriting as Rewriting,
         RewritingOptions as RewritingOptions,
     )
-    from deltaarrow.operations.optimize.selection import Selection as Selection, plan_files as plan_files
     from deltaarrow.operations.optimize.sort_task import Sorting as Sorting
     from deltaarrow.operations.optimize.type_rewriting import plan_type_rewriting as plan_type_rewriting
     from deltaarrow.operations.optimize.uniform import (

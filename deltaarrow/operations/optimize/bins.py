@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import integers, numbers_of, scalar_of
+from deltaarrow.columnar.numpy_arrays import integers, numbers_of, scalar_of
 from deltaarrow.scan import ScanPlan, credible_row_count
 
 __all__ = ["Bin", "FileFigures", "next_fit", "number_partitions", "pack", "partition_numbers"]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.columnar.row_sorter import SortLimits
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.define.clustering_domain import clustering_columns
@@ -28,8 +28,8 @@ from deltaarrow.operations.optimize.bins import Bin, FileFigures
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import hilbert, z_order
 from deltaarrow.operations.optimize.layers import rewritten_with
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.optimize.sort_task import Sorting, live_size
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import ScanPlan

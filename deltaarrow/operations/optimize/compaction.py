@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from deltaarrow.features import properties
 from deltaarrow.operations.optimize.bins import Bin, FileFigures, pack
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.runtime.sizes import ensure_sizes
 from deltaarrow.snapshot import Snapshot
 

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.operations.optimize.bins import Bin, FileFigures, pack, partition_numbers
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.scan import FileTask, ScanPlan, file_tasks

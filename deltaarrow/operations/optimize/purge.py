@@ -7,11 +7,11 @@ column which the table no longer has. The latter only their footers tell, which 
 import numpy as np
 import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import booleans, truths
+from deltaarrow.columnar.numpy_arrays import booleans, truths
 from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.compaction import target_size_of
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.scan import file_tasks, files_with_dropped_columns
 from deltaarrow.snapshot import Snapshot
 

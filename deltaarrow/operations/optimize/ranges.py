@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.columnar.arrays import integers, raw_numbers, truths, validity
+from deltaarrow.columnar.numpy_arrays import integers, raw_numbers, truths, validity
 from deltaarrow.operations.optimize.curve import Curve, bits_of
 from deltaarrow.schema import DataType, PrimitiveType
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.operations.commit.catalog_policy import ensure_maintenance_allowed
-from deltaarrow.operations.commit.transaction import begin_transaction
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.commit.transaction_start import begin_transaction
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.optimize.bins import Bin
 from deltaarrow.operations.optimize.divided_sort import in_pieces
 from deltaarrow.operations.optimize.metrics import caller_metrics, history_metrics

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers, raw_numbers
+from deltaarrow.columnar.numpy_arrays import integers, raw_numbers
 from deltaarrow.columnar.row_sorter import sorted_rows
 from deltaarrow.scan.threads import mapped_in_order
 from deltaarrow.storage import Store

@@ -5,10 +5,10 @@ that a file was written with; as in Spark, all files are rewritten if a partitio
 """
 
 from deltaarrow.operations.optimize.compaction import target_size_of
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.scan import files_with_narrow_columns
-from deltaarrow.schema.keys import TYPE_CHANGES_KEY
+from deltaarrow.schema.metadata_keys import TYPE_CHANGES_KEY
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["plan_type_rewriting"]

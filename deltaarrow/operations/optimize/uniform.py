@@ -28,17 +28,17 @@ from deltaarrow.features import (
     keeps_iceberg_metadata,
     properties,
 )
-from deltaarrow.operations.alter.alteration import (
+from deltaarrow.operations.alter.metadata_changes import (
     Alteration,
     commit_alteration,
     ensure_alterable,
     set_properties,
 )
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.optimize.compaction import target_size_of
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewriting import RewritingOptions
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.optional import require
 from deltaarrow.snapshot import Snapshot

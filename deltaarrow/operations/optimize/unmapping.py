@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from deltaarrow.actions import Action
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_columns_fit_properties, ensure_iceberg_compatible, properties
 from deltaarrow.operations.define.clustering_domain import clustering_columns, render_clustering
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_target import WriteTarget
 from deltaarrow.operations.optimize.bins import FileFigures
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.rewriting import Rewriting, RewritingOptions
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, ensure_valid_for_write, without_column_ids
 from deltaarrow.snapshot import Snapshot

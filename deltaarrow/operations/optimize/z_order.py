@@ -20,9 +20,9 @@ from deltaarrow.operations.define.clustering_domain import clustering_columns, p
 from deltaarrow.operations.optimize.bins import FileFigures
 from deltaarrow.operations.optimize.compaction import CompactionRules, target_size_of
 from deltaarrow.operations.optimize.curve import z_order
+from deltaarrow.operations.optimize.partition_selection import Selection, plan_files
 from deltaarrow.operations.optimize.plan import OptimizePlan
 from deltaarrow.operations.optimize.ranges import has_order
-from deltaarrow.operations.optimize.selection import Selection, plan_files
 from deltaarrow.operations.optimize.sort_task import Sorting
 from deltaarrow.schema import physical_path, render_path, resolve_path
 from deltaarrow.snapshot import Snapshot

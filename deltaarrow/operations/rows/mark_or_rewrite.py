@@ -17,7 +17,7 @@ from pyroaring import BitMap64
 
 import deltaarrow.scan as scan
 from deltaarrow.actions import Action, AddFile, RemoveFile
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.deletion_vectors import inline_deletion_vector, read_deletion_vectors
 from deltaarrow.operations.rows.row_id_assignment import hidden_columns
 from deltaarrow.runtime.fork_safety import cached_property

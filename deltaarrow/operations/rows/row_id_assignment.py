@@ -30,11 +30,11 @@ from deltaarrow.features import (
     properties,
     upgraded_protocol,
 )
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.scan import RowTracking, row_tracking_of
 from deltaarrow.schema import Field
-from deltaarrow.schema.keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
+from deltaarrow.schema.metadata_keys import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import (
     ROW_TRACKING_BACKFILL,

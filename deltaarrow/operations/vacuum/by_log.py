@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import REMOVE_SCHEMA
-from deltaarrow.columnar.arrays import empty_table
+from deltaarrow.columnar.numpy_arrays import empty_table
 from deltaarrow.errors import VacuumError, VersionNotFoundError
 from deltaarrow.log import LogState
 from deltaarrow.log.last_vacuum import read_last_vacuum
 from deltaarrow.log.removed_files import expired_in, removed_before
 from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Decision, distinct, whole
-from deltaarrow.operations.vacuum.names import listed_names, vector_names
+from deltaarrow.operations.vacuum.listing_names import listed_names, vector_names
 from deltaarrow.operations.vacuum.needed import OF_TOMBSTONES, expired_tombstones, retained_tombstones
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import booleans, integers, numbers_of, raw_numbers, scalar_of, truths
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import booleans, integers, numbers_of, raw_numbers, scalar_of, truths
 from deltaarrow.operations.vacuum.reasons import GOING, Reason
 
 __all__ = ["CANDIDATES", "Candidates", "Decision", "candidate_table", "distinct", "whole"]

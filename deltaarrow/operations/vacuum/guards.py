@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
+from deltaarrow.actions.arrow_tables import build_array
 from deltaarrow.log import LOG_FOLDER
 from deltaarrow.operations.vacuum.candidates import Decision
 from deltaarrow.operations.vacuum.reasons import Reason

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import scalar_of
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import scalar_of
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations.vacuum.candidates import CANDIDATES, Candidates, Decision, distinct
-from deltaarrow.operations.vacuum.listing import HiddenNames
-from deltaarrow.operations.vacuum.names import listed_names
+from deltaarrow.operations.vacuum.folder_listing import HiddenNames
+from deltaarrow.operations.vacuum.listing_names import listed_names
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot
 

@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import booleans, integers, numbers_of, scalar_of
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import booleans, integers, numbers_of, scalar_of
 from deltaarrow.operations.vacuum.candidates import Candidates, Decision, whole
-from deltaarrow.operations.vacuum.listing import FolderWalk, HiddenNames, candidates_of_walk
+from deltaarrow.operations.vacuum.folder_listing import FolderWalk, HiddenNames, candidates_of_walk
 from deltaarrow.operations.vacuum.needed import Needed, NeededSource, held_against
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.operations.vacuum.statuses import with_statuses

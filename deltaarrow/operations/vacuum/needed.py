@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.actions import AddFile, RemoveFile
-from deltaarrow.columnar.arrays import booleans, scalar_of, truths
+from deltaarrow.columnar.numpy_arrays import booleans, scalar_of, truths
 from deltaarrow.log import LogState
 from deltaarrow.log.file_sources import stream_files
 from deltaarrow.log.removed_files import read_removed_files
-from deltaarrow.operations.vacuum.names import file_names
+from deltaarrow.operations.vacuum.listing_names import file_names
 from deltaarrow.operations.vacuum.reasons import Reason
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store

@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import scalar_of, truths
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import scalar_of, truths
 from deltaarrow.log import LogState
 from deltaarrow.operations.vacuum.by_log import candidates_of_log
 from deltaarrow.operations.vacuum.candidates import Candidates, Decision, whole
+from deltaarrow.operations.vacuum.folder_listing import list_candidates
 from deltaarrow.operations.vacuum.guards import mark_guarded
 from deltaarrow.operations.vacuum.inventory import candidates_of_inventory
-from deltaarrow.operations.vacuum.listing import list_candidates
+from deltaarrow.operations.vacuum.listing_names import file_names
 from deltaarrow.operations.vacuum.listing_tasks import list_unneeded
-from deltaarrow.operations.vacuum.names import file_names
 from deltaarrow.operations.vacuum.needed import Needed, expired_tombstones, find_needed, needed_sources
 from deltaarrow.operations.vacuum.options import VacuumOptions, default_retention_ms
 from deltaarrow.operations.vacuum.reasons import Reason

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
-from deltaarrow.columnar.arrays import booleans, truths
+from deltaarrow.actions.arrow_tables import build_array
+from deltaarrow.columnar.numpy_arrays import booleans, truths
 from deltaarrow.operations.vacuum.candidates import Decision, whole
 from deltaarrow.storage import Store
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deltaarrow.actions.arrow import build_array
+from deltaarrow.actions.arrow_tables import build_array
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaError, VacuumError
 from deltaarrow.features import ensure_writable
@@ -27,13 +27,13 @@ from deltaarrow.log import LogFileKind, list_log
 from deltaarrow.log.last_vacuum import write_last_vacuum
 from deltaarrow.log.removed_files import read_named_files
 from deltaarrow.operations.commit.catalog_policy import ensure_maintenance_allowed
-from deltaarrow.operations.commit.transaction import begin_transaction
+from deltaarrow.operations.commit.transaction_start import begin_transaction
 from deltaarrow.operations.vacuum.candidates import Candidates
-from deltaarrow.operations.vacuum.names import file_names
+from deltaarrow.operations.vacuum.listing_names import file_names
 from deltaarrow.operations.vacuum.options import Progress, VacuumOptions, default_retention_ms
 from deltaarrow.operations.vacuum.plan import old_folders, plan_vacuum
 from deltaarrow.operations.vacuum.reasons import Reason
-from deltaarrow.operations.vacuum.report import VacuumOutcome
+from deltaarrow.operations.vacuum.result import VacuumOutcome
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.runtime.executors import TaskLimits, executor_in_use
 from deltaarrow.snapshot import Snapshot

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from deltaarrow.actions import DomainMetadata, Metadata
-from deltaarrow.actions.names import CLUSTERING_DOMAIN
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, VersionExistsError
 from deltaarrow.features import (
@@ -28,11 +28,11 @@ from deltaarrow.operations.define.clustering_domain import clustering_columns, r
 from deltaarrow.operations.define.create import NewTable, create_table, creation_parameters
 from deltaarrow.operations.define.write_options import WriteOptions
 from deltaarrow.operations.write.planned_write import WriteResult
-from deltaarrow.operations.write.replacement import stage_removal_of_all
+from deltaarrow.operations.write.replaced_rows import stage_removal_of_all
 from deltaarrow.operations.write.write import begin_write, find_table, stage_write
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import Schema, from_arrow_schema, render_path, without_table_metadata
-from deltaarrow.schema.keys import UNITY_TABLE_ID
+from deltaarrow.schema.metadata_keys import UNITY_TABLE_ID
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 from deltaarrow.transaction import CommitProperties, OptimisticTransaction, PostCommitHookProperties

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltaarrow.errors import MetadataChangedException
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.commit.hooks import commit_hooks
-from deltaarrow.operations.commit.transaction import is_replay
+from deltaarrow.operations.commit.transaction_start import is_replay
 from deltaarrow.operations.define.write_options import StreamEpoch, WriteOptions
 from deltaarrow.operations.write.planned_write import PlannedWrite, WriteResult, plan_write
 from deltaarrow.operations.write.write import begin_write

@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 from deltaarrow.actions import AddFile
-from deltaarrow.columnar.arrays import integers
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import MissingFilesError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.expressions import Predicate
 from deltaarrow.features import ensure_writable, properties
-from deltaarrow.operations.commit.transaction import begin_transaction
-from deltaarrow.operations.write.replacement import stage_removal, stage_removal_of_all
+from deltaarrow.operations.commit.transaction_start import begin_transaction
+from deltaarrow.operations.write.replaced_rows import stage_removal, stage_removal_of_all
 from deltaarrow.partitions import parse_partition_value
 from deltaarrow.schema import PrimitiveType, Schema
 from deltaarrow.snapshot import Snapshot

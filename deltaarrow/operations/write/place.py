@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from deltaarrow.catalogs import FolderNamespace, Namespace, NewFolder, TableLocation
 from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, VersionExistsError
 from deltaarrow.log import has_versions, list_log
-from deltaarrow.operations.define.drop import (
+from deltaarrow.operations.define.drop_table import (
     delete_abandoned,
     delete_link,
     delete_log,

@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import Action, DomainMetadata, Metadata, Protocol
-from deltaarrow.actions.names import CLUSTERING_DOMAIN, IDENTITY_TAG
+from deltaarrow.actions.domain_names import CLUSTERING_DOMAIN, IDENTITY_TAG
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.features import ensure_writable, is_supported, properties
 from deltaarrow.operations.define.clustering_domain import (
@@ -20,12 +20,12 @@ from deltaarrow.operations.define.clustering_domain import (
     render_clustering,
 )
 from deltaarrow.operations.define.create import NewTable
-from deltaarrow.operations.define.evolution import SchemaMode, evolve
-from deltaarrow.operations.define.target import WriteTarget
+from deltaarrow.operations.define.write_evolution import SchemaMode, evolve
 from deltaarrow.operations.define.write_options import StreamEpoch, WriteOptions
-from deltaarrow.operations.rows.identity import plan_numbering, stage_marks
+from deltaarrow.operations.define.write_target import WriteTarget
+from deltaarrow.operations.rows.high_water_marks import plan_numbering, stage_marks
 from deltaarrow.operations.write.deletion import Deletion, PlannedDeletion, plan_deletion, records_changes
-from deltaarrow.operations.write.replacement import stage_partition_removal, stage_removal_of_all
+from deltaarrow.operations.write.replaced_rows import stage_partition_removal, stage_removal_of_all
 from deltaarrow.operations.write.write_task import WriteTask, WrittenRows
 from deltaarrow.runtime.clock import Clock
 from deltaarrow.runtime.fork_safety import cached_property
@@ -38,7 +38,7 @@ from deltaarrow.schema import (
     resolve_path,
     without_table_metadata,
 )
-from deltaarrow.schema.keys import GENERATION_KEY
+from deltaarrow.schema.metadata_keys import GENERATION_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition, parse_condition, parse_expression
 from deltaarrow.storage import Store

@@ -3,8 +3,8 @@
 import time
 
 from deltaarrow.features import ensure_writable
-from deltaarrow.operations.commit.transaction import begin_transaction
-from deltaarrow.operations.write.replacement import stage_removal_of_all
+from deltaarrow.operations.commit.transaction_start import begin_transaction
+from deltaarrow.operations.write.replaced_rows import stage_removal_of_all
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.transaction import CommitProperties, PostCommitHookProperties

@@ -15,7 +15,7 @@ from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.auto_compaction import auto_compaction_hook
 from deltaarrow.operations.commit.hooks import commit_hooks
-from deltaarrow.operations.commit.transaction import is_replay
+from deltaarrow.operations.commit.transaction_start import is_replay
 from deltaarrow.operations.define.write_options import WriteOptions
 from deltaarrow.operations.write.planned_write import WriteResult, ensure_table_writable, plan_write
 from deltaarrow.runtime.clock import Clock, system_clock

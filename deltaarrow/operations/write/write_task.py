@@ -12,7 +12,7 @@ import orjson
 import pyarrow as pa
 
 from deltaarrow.actions import AddCDCFile, AddFile
-from deltaarrow.operations.write.replacement import checked_rows
+from deltaarrow.operations.write.replaced_rows import checked_rows
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.spark_sql import Condition
 from deltaarrow.write import RowNumbering, WritePlan, complete_rows, write_files, write_inserts
@@ -25,7 +25,7 @@ class WrittenRows:
     """The data files of written rows and, if the commit records changes, their change data files.
 
     `taken` is how far numbers of identity columns are taken, as `NumberedRows.taken` of
-    `deltaarrow.write.identity`.
+    `deltaarrow.write.identity_columns`.
     """
 
     files: Sequence[AddFile] = ()

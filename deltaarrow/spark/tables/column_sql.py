@@ -16,7 +16,7 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark.tables.column_forms import Qualify
 from deltaarrow.spark.tables.column_plan import connect_texts
 from deltaarrow.spark.tables.column_text import classic_texts, column_names
-from deltaarrow.spark.tables.frames import is_connect
+from deltaarrow.spark.tables.data_frames import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

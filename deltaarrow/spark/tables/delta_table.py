@@ -12,14 +12,14 @@ from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.features import properties as table_properties
 from deltaarrow.schema import Field, Schema
 from deltaarrow.spark.tables import operations
-from deltaarrow.spark.tables.arguments import assigned, condition_of, ensure_type
+from deltaarrow.spark.tables.argument_checks import assigned, condition_of, ensure_type
 from deltaarrow.spark.tables.column_sql import ColumnTexts
-from deltaarrow.spark.tables.frames import arrow_frame, empty_frame, table_frame
+from deltaarrow.spark.tables.data_frames import arrow_frame, empty_frame, table_frame
 from deltaarrow.spark.tables.merge_builder import DeltaMergeBuilder, MergeScope
 from deltaarrow.spark.tables.optimize_builder import DeltaOptimizeBuilder
 from deltaarrow.spark.tables.table_builder import Creation, DeltaTableBuilder
 from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
-from deltaarrow.spark.types import FrameColumns
+from deltaarrow.spark.type_conversion import FrameColumns
 from deltaarrow.spark_sql import Words, declared_columns
 from deltaarrow.sql.maintain.statements import Convert
 from deltaarrow.table import DeltaTable as OneNodeTable

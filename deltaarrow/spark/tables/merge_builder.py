@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.operations.dml import ClauseKind, MergeClause, When
 from deltaarrow.spark.tables import operations
-from deltaarrow.spark.tables.arguments import assigned, condition_of
+from deltaarrow.spark.tables.argument_checks import assigned, condition_of
 from deltaarrow.spark.tables.column_sql import ColumnTexts
 from deltaarrow.spark.tables.column_text import column_names
-from deltaarrow.spark.tables.frames import arrow_frame
+from deltaarrow.spark.tables.data_frames import arrow_frame
 from deltaarrow.spark.tables.table_reference import TableReference
 from deltaarrow.sql.rows.spark import quoted
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deltaarrow.catalogs import TableLocation
 from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.operations.dml import MergeClause
-from deltaarrow.spark.tables.frames import source_stream
+from deltaarrow.spark.tables.data_frames import source_stream
 from deltaarrow.spark.tables.statement_session import run, statements_of
 from deltaarrow.spark.tables.table_reference import TableReference
 from deltaarrow.sql.define.statements import CloneTable, CreateTable, TableClauses

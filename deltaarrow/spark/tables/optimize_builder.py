@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from deltaarrow.spark.tables import operations
-from deltaarrow.spark.tables.arguments import column_list
-from deltaarrow.spark.tables.frames import arrow_frame
+from deltaarrow.spark.tables.argument_checks import column_list
+from deltaarrow.spark.tables.data_frames import arrow_frame
 from deltaarrow.spark.tables.table_reference import TableReference
 
 if TYPE_CHECKING:

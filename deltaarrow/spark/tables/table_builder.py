@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from pyspark.sql.types import DataType, StructField, StructType
 
 from deltaarrow.schema import Field, Schema
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     COMMENT_KEY,
     GENERATION_KEY,
     IDENTITY_EXPLICIT_KEY,
@@ -16,7 +16,7 @@ from deltaarrow.schema.keys import (
     IDENTITY_STEP_KEY,
 )
 from deltaarrow.spark.tables import operations
-from deltaarrow.spark.tables.arguments import column_list, refuse_types
+from deltaarrow.spark.tables.argument_checks import column_list, refuse_types
 from deltaarrow.spark.tables.table_reference import TableReference, reference_of_name, reference_of_path
 from deltaarrow.spark_sql import Words, parse_column_options, parse_type
 from deltaarrow.sql.define.statements import CreateTable, TableClauses

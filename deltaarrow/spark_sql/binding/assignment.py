@@ -13,7 +13,7 @@ from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType, Struc
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.nested import member, struct_of, with_elements, with_entries, with_members
-from deltaarrow.spark_sql.types.types import STRING, VOID, has_same_shape, type_name
+from deltaarrow.spark_sql.types.type_rules import STRING, VOID, has_same_shape, type_name
 
 __all__ = ["assigned"]
 

@@ -20,12 +20,12 @@ from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.schema import DataType, Field, PrimitiveType, Schema, as_nullable, to_arrow_type
 from deltaarrow.spark_sql.binding.growth import grows, length_of, longest, parts
 from deltaarrow.spark_sql.functions.kernel_providing import provide_kernels
-from deltaarrow.spark_sql.rendering.native import given_sql
-from deltaarrow.spark_sql.rendering.sql import to_sql
+from deltaarrow.spark_sql.rendering.duckdb_sql import to_sql
+from deltaarrow.spark_sql.rendering.native_sql import given_sql
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Expression, Node, Path, refused, valued, walk
 from deltaarrow.spark_sql.tree.row_errors import row_error
 from deltaarrow.spark_sql.types.nested import leaf_types
-from deltaarrow.spark_sql.types.types import VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import VOID, type_name
 from deltaarrow.variant import VARIANT_TYPE, to_json
 
 if TYPE_CHECKING:

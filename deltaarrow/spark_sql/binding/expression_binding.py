@@ -19,7 +19,7 @@ from deltaarrow.schema import (
     char_length,
     fields_within,
 )
-from deltaarrow.schema.keys import COLLATIONS_KEY
+from deltaarrow.schema.metadata_keys import COLLATIONS_KEY
 from deltaarrow.spark_sql.binding.scope import Fields, Scope, TableScope
 from deltaarrow.spark_sql.binding.tree_reading import (
     folded,
@@ -61,7 +61,7 @@ from deltaarrow.spark_sql.tree.positioned_errors import call_at, place_at, place
 from deltaarrow.spark_sql.types.casts import cast, cast_mismatch
 from deltaarrow.spark_sql.types.char_comparison import PLAIN, padded_list, padded_pair
 from deltaarrow.spark_sql.types.nested import leaf_types
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     DOUBLE,

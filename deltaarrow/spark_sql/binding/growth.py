@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import numbers_of
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, Node, Path
 
 __all__ = ["grows", "length_of", "longest", "parts"]

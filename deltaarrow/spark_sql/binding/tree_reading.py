@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql.functions.interval_literals import Interval, interval, interval_units
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
-from deltaarrow.spark_sql.types.types import DOUBLE, INTEGER, LONG, decimal_type
+from deltaarrow.spark_sql.types.type_rules import DOUBLE, INTEGER, LONG, decimal_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

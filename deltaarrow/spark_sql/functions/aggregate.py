@@ -31,7 +31,7 @@ from deltaarrow.spark_sql.functions.aggregate_statistics import (
     percentile,
     percentile_within,
 )
-from deltaarrow.spark_sql.functions.arguments import Arity, ensure_count
+from deltaarrow.spark_sql.functions.argument_counts import Arity, ensure_count
 from deltaarrow.spark_sql.functions.function import literal_text
 from deltaarrow.spark_sql.functions.variant import NO_SCHEMA
 from deltaarrow.spark_sql.rendering.rows import (
@@ -52,7 +52,7 @@ from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import as_number, exactly
 from deltaarrow.spark_sql.types.decimals import limbs, quotient, whole_total
 from deltaarrow.spark_sql.types.nested_order import in_order
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

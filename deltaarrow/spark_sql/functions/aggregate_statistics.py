@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.tree.nodes import Call, Constant, Node, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import as_number
-from deltaarrow.spark_sql.types.types import DATE, DOUBLE, LONG, TIMESTAMPS, decimal_of, type_name
+from deltaarrow.spark_sql.types.type_rules import DATE, DOUBLE, LONG, TIMESTAMPS, decimal_of, type_name
 
 __all__ = [
     "MOMENTS",

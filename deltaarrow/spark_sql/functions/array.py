@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.types.coercion import exactly, tightest_type
 from deltaarrow.spark_sql.types.nested import with_elements
 from deltaarrow.spark_sql.types.nested_order import ordered_elements
 from deltaarrow.spark_sql.types.time_zones import TimeZone, zone_of
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

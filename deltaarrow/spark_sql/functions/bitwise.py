@@ -9,7 +9,7 @@ from deltaarrow.spark_sql.tree.forms import given, let
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     BYTE,
     INTEGER,

@@ -9,7 +9,7 @@ from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import is_implicit
 from deltaarrow.spark_sql.types.nested import member, with_elements
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

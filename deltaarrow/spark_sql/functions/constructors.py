@@ -7,12 +7,12 @@ of a map.
 from collections.abc import Sequence
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.functions.arguments import ensure_pairs
+from deltaarrow.spark_sql.functions.argument_counts import ensure_pairs
 from deltaarrow.spark_sql.functions.function import Function, literal_text
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.nested import array_of, leaf_types, map_of, struct_of
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DATE,
     DOUBLE,
     FLOAT,

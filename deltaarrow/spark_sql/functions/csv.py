@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.types.coercion import exactly
 from deltaarrow.spark_sql.types.column_ddl import parse_schema
 from deltaarrow.spark_sql.types.inferred_types import written
 from deltaarrow.spark_sql.types.nested import member
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

@@ -17,7 +17,7 @@ from deltaarrow.spark_sql.tree.nodes import NOW, Node, call, mismatched, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import FIRST_DAY, LAST_DAY, cast
 from deltaarrow.spark_sql.types.time_zones import UTC, session_time_zone, zone_of
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BYTE,
     DATE,
     DOUBLE,

@@ -21,7 +21,7 @@ from deltaarrow.spark_sql.tree.nodes import Call, Constant, Node, call, escaped,
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import exactly
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DATE,
     LONG,
     STRING,

@@ -10,7 +10,7 @@ from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import exactly, implicitly
 from deltaarrow.spark_sql.types.time_zones import TimeZone, in_time_zone, parse_time_zone, session_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

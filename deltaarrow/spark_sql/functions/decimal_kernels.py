@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deltaarrow.spark_sql.tree.kernel_calls import DECIMAL_CALL, Digits, Kernel
-from deltaarrow.spark_sql.types.types import MAX_PRECISION
+from deltaarrow.spark_sql.types.type_rules import MAX_PRECISION
 
 __all__ = ["decimal_kernels"]
 

@@ -11,7 +11,7 @@ from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.char_comparison import padded_pair
 from deltaarrow.spark_sql.types.coercion import exactly
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     INTEGER,

@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.tree.nodes import UNSTORED, Constant, Node, call, esca
 from deltaarrow.spark_sql.types.coercion import exactly
 from deltaarrow.spark_sql.types.column_ddl import parse_schema
 from deltaarrow.spark_sql.types.inferred_types import schema_of_json
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

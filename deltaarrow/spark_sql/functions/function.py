@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deltaarrow.schema import DataType
-from deltaarrow.spark_sql.functions.arguments import Arity, ensure_count
+from deltaarrow.spark_sql.functions.argument_counts import Arity, ensure_count
 from deltaarrow.spark_sql.tree.nodes import Call, Constant, Node, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import implicitly
 from deltaarrow.spark_sql.types.time_zones import session_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DATE,
     DOUBLE,
     INTEGER,

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.schema import ArrayType, Field, MapType, StructType
-from deltaarrow.spark_sql.functions.arguments import Arity, ensure_count
+from deltaarrow.spark_sql.functions.argument_counts import Arity, ensure_count
 from deltaarrow.spark_sql.functions.function import literal_integer, literal_text, same_type
 from deltaarrow.spark_sql.functions.json import json_member
 from deltaarrow.spark_sql.functions.variant import variant_parts
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.types.nested import array_of, struct_of
-from deltaarrow.spark_sql.types.types import INTEGER, STRING, VOID, sql_type, type_name
+from deltaarrow.spark_sql.types.type_rules import INTEGER, STRING, VOID, sql_type, type_name
 
 __all__ = ["GENERATORS", "Generated", "Generator", "find_generator"]
 

@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.functions.function import Function
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.nodes import OWN_NAME, ColumnRef, Constant, Node, call, refused
 from deltaarrow.spark_sql.types.nested import member
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     DATE,

@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.tree.forms import given, let
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, Node, call, escaped, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import tightest_type
-from deltaarrow.spark_sql.types.types import BOOLEAN, INTEGER, INTEGRAL, VOID, sql_type, type_name
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, INTEGER, INTEGRAL, VOID, sql_type, type_name
 
 __all__ = ["FUNCTIONS", "Lambda"]
 

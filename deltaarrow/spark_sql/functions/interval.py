@@ -12,7 +12,7 @@ from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import implicitly
 from deltaarrow.spark_sql.types.time_zones import zone_of
-from deltaarrow.spark_sql.types.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS, decimal_type
+from deltaarrow.spark_sql.types.type_rules import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS, decimal_type
 
 __all__ = ["FUNCTIONS", "MAKING_INTERVALS", "MadeInterval", "made_interval"]
 

@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import implicitly
 from deltaarrow.spark_sql.types.decimals import quotient
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DATE,
     DOUBLE,
     FLOAT,

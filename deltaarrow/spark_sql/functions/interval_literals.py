@@ -7,7 +7,7 @@ from deltaarrow.spark_sql.functions.function import as_date, as_timestamp
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.time_zones import zone_of
-from deltaarrow.spark_sql.types.types import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS
+from deltaarrow.spark_sql.types.type_rules import DATE, INTEGER, LONG, TIMESTAMP, TIMESTAMPS
 
 __all__ = ["Interval", "interval", "interval_text", "interval_units", "moved"]
 

@@ -16,7 +16,7 @@ from deltaarrow.spark_sql.tree.kernel_calls import JSON
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, Node, call, escaped, refused
 from deltaarrow.spark_sql.types.coercion import exactly
 from deltaarrow.spark_sql.types.time_zones import session_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     DATE,

@@ -8,7 +8,7 @@ from deltaarrow.spark_sql.functions.function import Function, same_type
 from deltaarrow.spark_sql.tree.forms import given
 from deltaarrow.spark_sql.tree.nodes import Node, call, escaped, mismatched, refused
 from deltaarrow.spark_sql.types.nested import leaf_types
-from deltaarrow.spark_sql.types.types import DOUBLE, FLOAT, VARIANT, VOID, sql_type, type_name
+from deltaarrow.spark_sql.types.type_rules import DOUBLE, FLOAT, VARIANT, VOID, sql_type, type_name
 
 __all__ = ["FUNCTIONS", "ensure_key", "map_of_entries"]
 

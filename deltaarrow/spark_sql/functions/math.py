@@ -9,7 +9,7 @@ from collections.abc import Callable
 from deltaarrow.spark_sql.functions.function import Function, as_double
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, Constant, Node, call
-from deltaarrow.spark_sql.types.types import DOUBLE
+from deltaarrow.spark_sql.types.type_rules import DOUBLE
 
 __all__ = ["FUNCTIONS"]
 

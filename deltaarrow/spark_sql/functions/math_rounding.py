@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.tree.nodes import UNSTORED, Call, Constant, Node, call
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import as_number
 from deltaarrow.spark_sql.types.decimals import not_negative
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.schema import ArrayType, DataType, Field, IntervalType, MapType, StructType
 from deltaarrow.spark_sql.functions.interval_literals import interval_units
 from deltaarrow.spark_sql.tree.nodes import refused
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     BYTE,

@@ -15,7 +15,7 @@ from deltaarrow.spark_sql.tree.forms import given, let
 from deltaarrow.spark_sql.tree.nodes import Node, call, escaped, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     DATE,
     DOUBLE,

@@ -27,7 +27,7 @@ from deltaarrow.spark_sql.types.coercion import as_number, is_implicit
 from deltaarrow.spark_sql.types.decimals import added, divided, divided_whole, multiplied, remaining
 from deltaarrow.spark_sql.types.nested import leaf_types
 from deltaarrow.spark_sql.types.nested_order import in_order
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

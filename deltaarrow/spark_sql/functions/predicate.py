@@ -4,7 +4,7 @@ from deltaarrow.spark_sql.functions.function import Function, as_long, same_type
 from deltaarrow.spark_sql.tree.forms import given
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, refused
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DOUBLE,
     FLOAT,
     INTEGER,

@@ -23,7 +23,7 @@ from deltaarrow.spark_sql.tree.nodes import (
     refused,
     walk,
 )
-from deltaarrow.spark_sql.types.types import DOUBLE, INTEGER, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import DOUBLE, INTEGER, LONG, STRING, VOID, type_name
 
 __all__ = ["VOLATILE_FUNCTIONS", "ensure_one_row_order", "find_volatile"]
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.runtime.fork_safety import Lock
 from deltaarrow.spark_sql.tree.kernel_calls import RANDOM, Kernel
 

@@ -11,7 +11,7 @@ from deltaarrow.spark_sql.functions.function import Function, as_text, literal_i
 from deltaarrow.spark_sql.functions.patterns import is_plain_separator, regular_expression
 from deltaarrow.spark_sql.tree.forms import given
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, refused
-from deltaarrow.spark_sql.types.types import INTEGER, STRING
+from deltaarrow.spark_sql.types.type_rules import INTEGER, STRING
 
 __all__ = ["FUNCTIONS", "split"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.spark_sql.tree.kernel_calls import VARIANT_TEXT
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, Call, Node, call, refused, walk
-from deltaarrow.spark_sql.types.types import STRING
+from deltaarrow.spark_sql.types.type_rules import STRING
 
 __all__ = ["storable"]
 

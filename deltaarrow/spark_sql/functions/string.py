@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.tree.forms import given, limited
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, Constant, Node, call, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import BINARY, BOOLEAN, INTEGER, LONG, STRING, VOID, type_name
 
 __all__ = ["FUNCTIONS", "concatenate", "like", "lower", "matches", "substring"]
 

@@ -8,7 +8,7 @@ from deltaarrow.spark_sql.tree.nodes import UNSTORED, Constant, Node, call, refu
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.coercion import as_number
 from deltaarrow.spark_sql.types.decimals import units
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

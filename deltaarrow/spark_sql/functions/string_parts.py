@@ -19,7 +19,7 @@ from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.char_comparison import padded_pair
 from deltaarrow.spark_sql.types.coercion import exactly
-from deltaarrow.spark_sql.types.types import BINARY, BOOLEAN, INTEGER, STRING
+from deltaarrow.spark_sql.types.type_rules import BINARY, BOOLEAN, INTEGER, STRING
 
 __all__ = ["FUNCTIONS", "is_ilike", "trimmed"]
 

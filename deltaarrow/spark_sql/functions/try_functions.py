@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.tree.forms import attempted
 from deltaarrow.spark_sql.tree.nodes import Call, Node, call, refused
 from deltaarrow.spark_sql.types.casts import cast, time_grammar
 from deltaarrow.spark_sql.types.time_zones import UTC, in_time_zone, session_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,

@@ -10,7 +10,7 @@ from deltaarrow.spark_sql.functions.function import Function, as_text, literal_t
 from deltaarrow.spark_sql.tree.forms import given, let
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.tree.row_errors import raising
-from deltaarrow.spark_sql.types.types import STRING
+from deltaarrow.spark_sql.types.type_rules import STRING
 
 __all__ = ["FUNCTIONS", "INVALID_URL", "NOTE", "url_part"]
 

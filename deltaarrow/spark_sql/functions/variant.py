@@ -12,13 +12,13 @@ from deltaarrow.errors import DeltaError, SchemaMismatchError
 from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.functions.function import Function, literal_text
 from deltaarrow.spark_sql.functions.variant_casts import made_variant, no_cast, part_at, variant_as
-from deltaarrow.spark_sql.text.statements import Words
+from deltaarrow.spark_sql.text.statement_words import Words
 from deltaarrow.spark_sql.tree.forms import given, let
 from deltaarrow.spark_sql.tree.kernel_calls import ELEMENTS, FIELDS, JSON, PARSE, SCHEMA
 from deltaarrow.spark_sql.tree.nodes import UNSTORED, ColumnRef, Constant, Node, call, escaped, refused
 from deltaarrow.spark_sql.types.coercion import exactly
 from deltaarrow.spark_sql.types.column_ddl import parse_type
-from deltaarrow.spark_sql.types.types import BOOLEAN, INTEGER, STRING, VARIANT, sql_type, type_name
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, INTEGER, STRING, VARIANT, sql_type, type_name
 from deltaarrow.variant import parse_json, parse_path
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from deltaarrow.compute import quote_literal
 from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.functions.try_functions import try_cast
-from deltaarrow.spark_sql.rendering.native import taken
+from deltaarrow.spark_sql.rendering.native_sql import taken
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.kernel_calls import (
     ELEMENTS,
@@ -26,7 +26,7 @@ from deltaarrow.spark_sql.tree.nodes import OWN_NAME, UNSTORED, Constant, Node, 
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.nested import nesting, struct_of, with_elements, with_entries, with_members
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     DATE,

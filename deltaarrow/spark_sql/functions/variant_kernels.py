@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deltaarrow.columnar.arrays import integers
 from deltaarrow.columnar.kernels import pc
+from deltaarrow.columnar.numpy_arrays import integers
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.tree.kernel_calls import (
     ELEMENTS,
@@ -26,7 +26,7 @@ from deltaarrow.spark_sql.tree.kernel_calls import (
     Kernel,
 )
 from deltaarrow.spark_sql.types.inferred_types import schema_of_variants
-from deltaarrow.spark_sql.types.types import VARIANT, sql_type
+from deltaarrow.spark_sql.types.type_rules import VARIANT, sql_type
 from deltaarrow.variant import (
     VARIANT_NULL,
     VARIANT_TYPE,
@@ -40,9 +40,9 @@ from deltaarrow.variant import (
 )
 from deltaarrow.variant.binary import python_value
 from deltaarrow.variant.containers import basic_types
-from deltaarrow.variant.layout import Basic
+from deltaarrow.variant.decoding import decode
+from deltaarrow.variant.encoding_numbers import Basic
 from deltaarrow.variant.ragged import is_valid, spans
-from deltaarrow.variant.values import decode
 
 __all__ = ["KERNELS"]
 

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deltaarrow.errors import SchemaMismatchError
-from deltaarrow.spark_sql.functions.arguments import Arity, ensure_count
+from deltaarrow.spark_sql.functions.argument_counts import Arity, ensure_count
 from deltaarrow.spark_sql.functions.constructors import is_assignable
 from deltaarrow.spark_sql.functions.function import literal_integer
 from deltaarrow.spark_sql.rendering.rows import Frame, Rows, RowsCall
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import DOUBLE, INTEGER, sql_type, type_name
+from deltaarrow.spark_sql.types.type_rules import DOUBLE, INTEGER, sql_type, type_name
 
 __all__ = ["WINDOW_FUNCTIONS", "WindowFunction", "find_window_function"]
 

@@ -1,10 +1,10 @@
 """Parts of a compiled query, and the SQL of typed nodes inside one SELECT.
 
 Columns keep DuckDB's own types from one SELECT to the next: a timestamp is a TIMESTAMPTZ. A node computes
-with the forms of `deltaarrow.spark_sql.rendering.native`, so its columns are converted where they are read,
-and its value where it leaves. A column alone, and a comparison of columns and literals, need no conversion.
-They are written as plainly as a user would write them, because DuckDB's optimizer and the choice of files
-read such conditions.
+with the forms of `deltaarrow.spark_sql.rendering.native_sql`, so its columns are converted where they are
+read, and its value where it leaves. A column alone, and a comparison of columns and literals, need no
+conversion. They are written as plainly as a user would write them, because DuckDB's optimizer and the choice
+of files read such conditions.
 
 The SQL of a query is a format string. Its places are the columns of outer queries that it reads.
 """
@@ -20,9 +20,9 @@ from deltaarrow.errors import DeltaError
 from deltaarrow.schema import DataType, Field, IntervalType, PrimitiveType
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.membership import CERTAIN, filtering
-from deltaarrow.spark_sql.rendering.native import given_with_variants_sql, taken_sql
+from deltaarrow.spark_sql.rendering.duckdb_sql import rendered
+from deltaarrow.spark_sql.rendering.native_sql import given_with_variants_sql, taken_sql
 from deltaarrow.spark_sql.rendering.rows import is_aggregate, is_query, is_window
-from deltaarrow.spark_sql.rendering.sql import rendered
 from deltaarrow.spark_sql.tree.nodes import (
     Call,
     ColumnRef,
@@ -37,7 +37,7 @@ from deltaarrow.spark_sql.tree.nodes import (
 )
 from deltaarrow.spark_sql.tree.row_errors import OWN_ERRORS
 from deltaarrow.spark_sql.types.nested import leaf_types, rebuilt
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DOUBLE,
     FLOAT,

@@ -17,13 +17,13 @@ from deltaarrow.spark_sql.binding.tree_reading import interval_of, interval_unit
 from deltaarrow.spark_sql.functions.interval import MAKING_INTERVALS
 from deltaarrow.spark_sql.functions.interval_literals import interval_text
 from deltaarrow.spark_sql.functions.named_types import data_type_of
-from deltaarrow.spark_sql.queries.frames import CAST_BOUNDS
-from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE, WINDOW_OF_TIME
+from deltaarrow.spark_sql.queries.query_parsing import OUTER_NAMES, PARAMETER_PLACE, WINDOW_OF_TIME
+from deltaarrow.spark_sql.queries.window_frames import CAST_BOUNDS
 from deltaarrow.spark_sql.text.parsing import is_suffix, is_try
 from deltaarrow.spark_sql.tree.nodes import Call, Constant, Node
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.time_zones import session_time_zone
-from deltaarrow.spark_sql.types.types import DATE, STRING, TIMESTAMP
+from deltaarrow.spark_sql.types.type_rules import DATE, STRING, TIMESTAMP
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -13,7 +13,7 @@ from deltaarrow.spark_sql.queries.from_clause import METADATA, values_query
 from deltaarrow.spark_sql.queries.identifiers import with_names
 from deltaarrow.spark_sql.queries.made_variants import unmarked
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
-from deltaarrow.spark_sql.queries.parsing import parse_query
+from deltaarrow.spark_sql.queries.query_parsing import parse_query
 from deltaarrow.spark_sql.queries.recursion import is_recursive, recursive
 from deltaarrow.spark_sql.queries.relations import CompiledQuery, Parameters, QuerySettings, Relations
 from deltaarrow.spark_sql.queries.select import compile_select

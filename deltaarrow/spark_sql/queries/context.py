@@ -8,7 +8,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field
 from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
-from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.name_resolution import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.relations import Relations
 from deltaarrow.spark_sql.tree.nodes import OWN_NAME, ColumnRef, Node, refused
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from deltaarrow.columnar.arrays import ensure_microseconds
+from deltaarrow.columnar.numpy_arrays import ensure_microseconds
 from deltaarrow.errors import DeltaError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import DataType, Field
 from deltaarrow.spark_sql.binding.expression_binding import NO_PARENTHESES, bind_tree
@@ -23,13 +23,13 @@ from deltaarrow.spark_sql.functions.operators import is_null
 from deltaarrow.spark_sql.functions.random import find_volatile
 from deltaarrow.spark_sql.functions.window import find_window_function
 from deltaarrow.spark_sql.queries.blocks import as_is
-from deltaarrow.spark_sql.queries.frames import framed
 from deltaarrow.spark_sql.queries.made_variants import is_made
 from deltaarrow.spark_sql.queries.membership import settled
-from deltaarrow.spark_sql.queries.names import Columns, Found
-from deltaarrow.spark_sql.queries.parsing import OUTER_NAMES, PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.name_resolution import Columns, Found
+from deltaarrow.spark_sql.queries.query_parsing import OUTER_NAMES, PARAMETER_PLACE
 from deltaarrow.spark_sql.queries.relations import Parameters
 from deltaarrow.spark_sql.queries.stars import expand_arguments
+from deltaarrow.spark_sql.queries.window_frames import framed
 from deltaarrow.spark_sql.rendering.rows import is_query
 from deltaarrow.spark_sql.tree.nodes import (
     Call,
@@ -44,7 +44,7 @@ from deltaarrow.spark_sql.tree.nodes import (
 )
 from deltaarrow.spark_sql.tree.positioned_errors import placed_at
 from deltaarrow.spark_sql.types.time_zones import ensure_utc
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     BYTE,

@@ -17,14 +17,14 @@ from deltaarrow.spark_sql.queries.blocks import OutputColumn, Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Source, columns_of, ensure_no_variable
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.made_variants import marked
-from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
-from deltaarrow.spark_sql.queries.parsing import QUERY_KEYS
+from deltaarrow.spark_sql.queries.name_resolution import Columns, SourceColumn
 from deltaarrow.spark_sql.queries.pivoting import pivoted, unpivoted
 from deltaarrow.spark_sql.queries.placement import ensure_joining
+from deltaarrow.spark_sql.queries.query_parsing import QUERY_KEYS
 from deltaarrow.spark_sql.queries.relations import Relation
 from deltaarrow.spark_sql.queries.sampling import sampled
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
-from deltaarrow.spark_sql.queries.time_travel import travel_of
+from deltaarrow.spark_sql.queries.version_clauses import travel_of
 from deltaarrow.spark_sql.rendering.rows import is_query
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Constant, Node, refused, walk
@@ -32,7 +32,7 @@ from deltaarrow.spark_sql.tree.positioned_errors import placed_at
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.char_comparison import padded_pair
 from deltaarrow.spark_sql.types.nested import leaf_types
-from deltaarrow.spark_sql.types.types import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import FLOAT, INTEGRAL, LONG, STRING, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

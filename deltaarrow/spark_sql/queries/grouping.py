@@ -17,7 +17,7 @@ from deltaarrow.spark_sql.queries.blocks import AS_IS, Writer, normalized, subst
 from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import GROUPING, is_plain_part
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Node, refused, walk
-from deltaarrow.spark_sql.types.types import VARIANT, type_name
+from deltaarrow.spark_sql.types.type_rules import VARIANT, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

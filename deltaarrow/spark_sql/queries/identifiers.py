@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.spark_sql.binding.tree_reading import names_of
-from deltaarrow.spark_sql.queries.parsing import PARAMETER_PLACE
+from deltaarrow.spark_sql.queries.query_parsing import PARAMETER_PLACE
 from deltaarrow.spark_sql.text.parsing import parse_tree
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from deltaarrow.schema import Field, JsonObject
-from deltaarrow.spark_sql.rendering.native import given_sql
+from deltaarrow.spark_sql.rendering.native_sql import given_sql
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node, refused
 from deltaarrow.spark_sql.types.nested import leaf_types
-from deltaarrow.spark_sql.types.types import VARIANT
+from deltaarrow.spark_sql.types.type_rules import VARIANT
 
 __all__ = ["ensure_alike", "is_made", "marked", "unmarked"]
 

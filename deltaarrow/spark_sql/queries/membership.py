@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from deltaarrow.spark_sql.functions.operators import all_of, any_of, negate
 from deltaarrow.spark_sql.tree.nodes import Call, Node, call
-from deltaarrow.spark_sql.types.types import BOOLEAN
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN
 
 __all__ = ["CERTAIN", "MEMBER", "filtering", "settled"]
 

@@ -11,12 +11,12 @@ from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.context import Around, Context, shown_keys, unique_keys
 from deltaarrow.spark_sql.queries.expressions import Binding, BindSubquery, is_plain_part
-from deltaarrow.spark_sql.queries.names import Columns
+from deltaarrow.spark_sql.queries.name_resolution import Columns
 from deltaarrow.spark_sql.queries.placement import ensure_ordering
 from deltaarrow.spark_sql.queries.subqueries import bind_subquery
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, refused
 from deltaarrow.spark_sql.types.nested_order import in_order
-from deltaarrow.spark_sql.types.types import INTEGER, type_name
+from deltaarrow.spark_sql.types.type_rules import INTEGER, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

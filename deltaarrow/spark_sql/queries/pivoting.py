@@ -22,11 +22,11 @@ from deltaarrow.spark_sql.queries.column_names import ColumnNames
 from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.expressions import Binding, is_plain_part
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, ensure_groupable, grouped
-from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.name_resolution import Columns, SourceColumn
 from deltaarrow.spark_sql.tree.nodes import Constant, Node, call, escaped, refused, walk
 from deltaarrow.spark_sql.types.char_comparison import PLAIN
 from deltaarrow.spark_sql.types.nested import array_of, struct_of
-from deltaarrow.spark_sql.types.types import INTEGRAL, STRING
+from deltaarrow.spark_sql.types.type_rules import INTEGRAL, STRING
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -15,10 +15,10 @@ from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.functions.aggregate import find_aggregate
 from deltaarrow.spark_sql.queries.blocks import Query, Writer
 from deltaarrow.spark_sql.queries.context import Around, Context, Cte, renamed, unique_keys
-from deltaarrow.spark_sql.queries.parsing import MOST_LEVELS
+from deltaarrow.spark_sql.queries.query_parsing import MOST_LEVELS
 from deltaarrow.spark_sql.tree.nodes import refused
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import has_same_shape, type_name, wider_type
+from deltaarrow.spark_sql.types.type_rules import has_same_shape, type_name, wider_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_identifier
 from deltaarrow.spark_sql.queries.blocks import Writer
 from deltaarrow.spark_sql.queries.context import Context, Source, unique_keys
-from deltaarrow.spark_sql.queries.names import SourceColumn
+from deltaarrow.spark_sql.queries.name_resolution import SourceColumn
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, refused
 
 if TYPE_CHECKING:

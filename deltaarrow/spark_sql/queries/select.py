@@ -26,13 +26,13 @@ from deltaarrow.spark_sql.queries.grouping import (
     projected,
 )
 from deltaarrow.spark_sql.queries.made_variants import marked
-from deltaarrow.spark_sql.queries.names import Columns
+from deltaarrow.spark_sql.queries.name_resolution import Columns
 from deltaarrow.spark_sql.queries.ordering import bound_order, compile_ordered, limits, ordered_sql
 from deltaarrow.spark_sql.queries.placement import ensure_of_groups
 from deltaarrow.spark_sql.queries.stars import star_of, starred
 from deltaarrow.spark_sql.queries.time_windows import with_time_windows
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, Node, refused, walk
-from deltaarrow.spark_sql.types.types import BOOLEAN, VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, VOID, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -14,7 +14,7 @@ from deltaarrow.spark_sql.queries.made_variants import ensure_alike
 from deltaarrow.spark_sql.queries.ordering import compile_ordered
 from deltaarrow.spark_sql.tree.nodes import refused
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import has_same_shape, type_name, wider_type
+from deltaarrow.spark_sql.types.type_rules import has_same_shape, type_name, wider_type
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -7,9 +7,9 @@ from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import StructType
 from deltaarrow.spark_sql.binding.tree_reading import names_of
 from deltaarrow.spark_sql.functions.conditional import field_of
-from deltaarrow.spark_sql.queries.names import Columns, SourceColumn
+from deltaarrow.spark_sql.queries.name_resolution import Columns, SourceColumn
 from deltaarrow.spark_sql.tree.nodes import refused
-from deltaarrow.spark_sql.types.types import type_name
+from deltaarrow.spark_sql.types.type_rules import type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -14,11 +14,11 @@ from deltaarrow.spark_sql.functions.operators import compare
 from deltaarrow.spark_sql.queries.blocks import Query
 from deltaarrow.spark_sql.queries.context import Around, Context
 from deltaarrow.spark_sql.queries.membership import MEMBER
-from deltaarrow.spark_sql.queries.names import Columns
-from deltaarrow.spark_sql.rendering.native import given
+from deltaarrow.spark_sql.queries.name_resolution import Columns
+from deltaarrow.spark_sql.rendering.native_sql import given
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Node, refused
 from deltaarrow.spark_sql.types.nested import leaf_types, rebuilt
-from deltaarrow.spark_sql.types.types import BOOLEAN, VARIANT
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, VARIANT
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -33,11 +33,11 @@ from deltaarrow.spark_sql.queries.constants import constant_value
 from deltaarrow.spark_sql.queries.context import Context, Source
 from deltaarrow.spark_sql.queries.from_clause import FromClause
 from deltaarrow.spark_sql.queries.grouping import GroupKeys, projected
-from deltaarrow.spark_sql.queries.names import SourceColumn
-from deltaarrow.spark_sql.queries.parsing import WINDOW_OF_TIME
+from deltaarrow.spark_sql.queries.name_resolution import SourceColumn
+from deltaarrow.spark_sql.queries.query_parsing import WINDOW_OF_TIME
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Node, call, mismatched, refused
-from deltaarrow.spark_sql.types.types import DATE, STRING, TIMESTAMPS, type_name
+from deltaarrow.spark_sql.types.type_rules import DATE, STRING, TIMESTAMPS, type_name
 
 if TYPE_CHECKING:
     from sqlglot import exp

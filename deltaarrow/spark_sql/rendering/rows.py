@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from deltaarrow.schema import DataType, MapType, PrimitiveType, types_within
 from deltaarrow.spark_sql.tree.nodes import Call, Node, call, mismatched, refused
 from deltaarrow.spark_sql.types.nested_order import in_order
-from deltaarrow.spark_sql.types.types import VARIANT, type_name
+from deltaarrow.spark_sql.types.type_rules import VARIANT, type_name
 
 __all__ = [
     "Frame",

@@ -28,13 +28,13 @@ from deltaarrow.spark_sql.binding.evaluation import evaluate
 from deltaarrow.spark_sql.binding.expression_binding import parse_parts
 from deltaarrow.spark_sql.binding.scope import AliasScope
 from deltaarrow.spark_sql.functions.operators import all_of
-from deltaarrow.spark_sql.rendering.native import to_native_sql
+from deltaarrow.spark_sql.rendering.native_sql import to_native_sql
 from deltaarrow.spark_sql.rules.known import known_predicate
 from deltaarrow.spark_sql.text.quoted_names import ensure_columns_unquoted
 from deltaarrow.spark_sql.tree.nodes import Expression, Path, refused
 from deltaarrow.spark_sql.tree.positioned_errors import placed_in
 from deltaarrow.spark_sql.tree.row_errors import row_error
-from deltaarrow.spark_sql.types.types import BOOLEAN, VOID, type_name
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, VOID, type_name
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc

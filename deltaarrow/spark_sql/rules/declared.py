@@ -21,10 +21,10 @@ import orjson
 
 from deltaarrow.errors import ConstraintViolationError, SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.schema import Field, StructType, fields_within
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX, DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX, DEFAULT_KEY, GENERATION_KEY, INVARIANTS_KEY
 from deltaarrow.spark_sql.rules.rules import GeneratedColumn, TableRules
 from deltaarrow.spark_sql.types.char_varchar import text_limits
-from deltaarrow.spark_sql.types.types import type_name
+from deltaarrow.spark_sql.types.type_rules import type_name
 from deltaarrow.variant import holds_variant
 
 __all__ = ["declared_rules", "ensure_rules_declarable"]

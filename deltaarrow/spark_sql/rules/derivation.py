@@ -45,13 +45,13 @@ from deltaarrow.expressions import (
     columns_of,
 )
 from deltaarrow.schema import DataType, PrimitiveType, StructType, to_arrow_type
-from deltaarrow.schema.keys import GENERATION_KEY
+from deltaarrow.schema.metadata_keys import GENERATION_KEY
 from deltaarrow.spark_sql.binding.evaluation import evaluate
 from deltaarrow.spark_sql.binding.expression_binding import parse_expression
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, Expression, Node, Path, walk
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.time_zones import UTC, in_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     INTEGRAL,

@@ -45,7 +45,7 @@ from deltaarrow.expressions import (
 from deltaarrow.schema import DataType, PrimitiveType, StructType
 from deltaarrow.spark_sql.functions.patterns import like_prefix
 from deltaarrow.spark_sql.tree.nodes import Call, ColumnRef, Constant, Expression, Node, walk
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     BYTE,
     DATE,

@@ -23,7 +23,15 @@ from deltaarrow.spark_sql.tree.nodes import ColumnRef, Expression, refused
 from deltaarrow.spark_sql.types.casts import cast
 from deltaarrow.spark_sql.types.char_varchar import TextLimit
 from deltaarrow.spark_sql.types.time_zones import TimeZone, in_time_zone, session_time_zone
-from deltaarrow.spark_sql.types.types import BOOLEAN, DATE, STRING, TIMESTAMPS, VOID, is_numeric, type_name
+from deltaarrow.spark_sql.types.type_rules import (
+    BOOLEAN,
+    DATE,
+    STRING,
+    TIMESTAMPS,
+    VOID,
+    is_numeric,
+    type_name,
+)
 
 __all__ = [
     "Constraint",

@@ -18,7 +18,7 @@ from deltaarrow.spark_sql.tree.nodes import UNSTORED, Call, Constant, Node, call
 from deltaarrow.spark_sql.tree.row_errors import raising
 from deltaarrow.spark_sql.types.nested import array_of, with_elements, with_entries, with_members
 from deltaarrow.spark_sql.types.time_zones import TimeZone, parse_time_zone, session_time_zone
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BINARY,
     BOOLEAN,
     DATE,

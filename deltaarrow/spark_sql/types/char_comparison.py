@@ -14,7 +14,7 @@ fields compare without padding.
 """
 
 from deltaarrow.spark_sql.tree.nodes import ColumnRef, Constant, Node, call, walk
-from deltaarrow.spark_sql.types.types import STRING
+from deltaarrow.spark_sql.types.type_rules import STRING
 
 __all__ = ["PLAIN", "padded_list", "padded_pair"]
 

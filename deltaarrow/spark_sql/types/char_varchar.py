@@ -14,8 +14,8 @@ import pyarrow as pa
 from deltaarrow.columnar.kernels import pc
 from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
-from deltaarrow.schema.keys import CHAR_TYPE_KEY
-from deltaarrow.spark_sql.types.types import STRING
+from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY
+from deltaarrow.spark_sql.types.type_rules import STRING
 
 __all__ = ["TextLimit", "text_limits"]
 

@@ -8,7 +8,7 @@ as in a cast that is written. Operands that have to be of one type get the one o
 from deltaarrow.schema import ArrayType, DataType, MapType, PrimitiveType
 from deltaarrow.spark_sql.tree.nodes import Node, mismatched, refused
 from deltaarrow.spark_sql.types.casts import cast
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     DATE,
     DOUBLE,
     FLOAT,

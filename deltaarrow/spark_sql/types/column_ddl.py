@@ -21,7 +21,7 @@ from typing import Any, Literal
 from deltaarrow.display.near_names import did_you_mean
 from deltaarrow.errors import DeltaError
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
-from deltaarrow.schema.keys import (
+from deltaarrow.schema.metadata_keys import (
     CHAR_TYPE_KEY,
     COMMENT_KEY,
     DEFAULT_KEY,
@@ -30,7 +30,7 @@ from deltaarrow.schema.keys import (
     IDENTITY_START_KEY,
     IDENTITY_STEP_KEY,
 )
-from deltaarrow.spark_sql.text.statements import Words
+from deltaarrow.spark_sql.text.statement_words import Words
 
 __all__ = [
     "DeclaredColumn",

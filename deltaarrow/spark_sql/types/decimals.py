@@ -22,7 +22,13 @@ from deltaarrow.spark_sql.tree.forms import staged, without_errors
 from deltaarrow.spark_sql.tree.kernel_calls import Digits, decimal_call
 from deltaarrow.spark_sql.tree.nodes import Node
 from deltaarrow.spark_sql.tree.row_errors import raising
-from deltaarrow.spark_sql.types.types import MAX_PRECISION, adjusted_type, decimal_of, decimal_type, sql_type
+from deltaarrow.spark_sql.types.type_rules import (
+    MAX_PRECISION,
+    adjusted_type,
+    decimal_of,
+    decimal_type,
+    sql_type,
+)
 
 __all__ = [
     "Form",

@@ -11,7 +11,7 @@ from typing import Any
 
 from deltaarrow.schema import ArrayType, DataType, Field, PrimitiveType, StructType
 from deltaarrow.spark_sql.types.column_ddl import spark_type_name
-from deltaarrow.spark_sql.types.types import (
+from deltaarrow.spark_sql.types.type_rules import (
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -26,7 +26,7 @@ from deltaarrow.spark_sql.types.types import (
     decimal_of,
 )
 from deltaarrow.variant import Primitive, visit
-from deltaarrow.variant.layout import DECIMAL_DIGITS
+from deltaarrow.variant.encoding_numbers import DECIMAL_DIGITS
 
 __all__ = ["merged", "schema_of_json", "schema_of_variants", "written"]
 

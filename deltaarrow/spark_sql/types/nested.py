@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from deltaarrow.compute import quote_identifier, quote_literal
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.tree.nodes import OWN_NAME, Call, ColumnRef, Constant, Node, call, escaped
-from deltaarrow.spark_sql.types.types import sql_type
+from deltaarrow.spark_sql.types.type_rules import sql_type
 
 __all__ = [
     "Convert",

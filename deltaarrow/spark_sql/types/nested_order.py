@@ -7,7 +7,7 @@ there, and ``x``. Of two such structs the one of a NULL is less, whatever DuckDB
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType, types_within
 from deltaarrow.spark_sql.tree.nodes import Node, call, mismatched, refused
 from deltaarrow.spark_sql.types.nested import struct_of, with_elements, with_members
-from deltaarrow.spark_sql.types.types import BOOLEAN, VARIANT, type_name
+from deltaarrow.spark_sql.types.type_rules import BOOLEAN, VARIANT, type_name
 
 __all__ = ["in_order", "ordered_elements"]
 

@@ -27,7 +27,7 @@ from deltaarrow.compute import quote_literal, sandbox_cursor
 from deltaarrow.schema import DataType
 from deltaarrow.spark_sql.tree.forms import let
 from deltaarrow.spark_sql.tree.nodes import refused
-from deltaarrow.spark_sql.types.types import TIMESTAMP
+from deltaarrow.spark_sql.types.type_rules import TIMESTAMP
 
 __all__ = [
     "MOST_OFFSET",

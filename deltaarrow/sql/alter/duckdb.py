@@ -5,7 +5,7 @@ from typing import Any
 
 from deltaarrow.operations import ColumnChange, parse_path
 from deltaarrow.schema import Field, JsonObject
-from deltaarrow.schema.keys import DEFAULT_KEY, FIRST_DEFAULT_KEY
+from deltaarrow.schema.metadata_keys import DEFAULT_KEY, FIRST_DEFAULT_KEY
 from deltaarrow.spark_sql import TableName, Words, default_text, parse_column_options, parse_type
 from deltaarrow.sql.alter.spark import parse_alter_table
 from deltaarrow.sql.alter.statements import (

@@ -3,7 +3,7 @@
 from deltaarrow.compute import quote_identifier
 from deltaarrow.features import FEATURE_PREFIX
 from deltaarrow.schema import Field
-from deltaarrow.schema.keys import CHAR_TYPE_KEY, DEFAULT_KEY
+from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY, DEFAULT_KEY
 from deltaarrow.spark_sql import Words, declared_columns
 from deltaarrow.sql.clauses import parse_column_names, parse_names, parse_properties, take_clause
 from deltaarrow.sql.define.statements import CreateTable, DropTable, TableClauses

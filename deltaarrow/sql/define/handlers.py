@@ -18,7 +18,7 @@ from deltaarrow.errors import (
 from deltaarrow.features import new_table_configuration
 from deltaarrow.operations import Definition, NewTable, WriteResult, cast_rows, define_table, like_table
 from deltaarrow.schema import Field, Schema, resolve_partition_columns, without_table_metadata
-from deltaarrow.schema.keys import CHAR_TYPE_KEY
+from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.sql.define.duckdb import parse_duckdb_create_table, parse_duckdb_drop_table
 from deltaarrow.sql.define.new_table import place_for, subject_of
@@ -32,9 +32,9 @@ from deltaarrow.sql.define.statements import (
     TableClauses,
 )
 from deltaarrow.sql.kind import StatementKind
-from deltaarrow.sql.moments import moment
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
+from deltaarrow.sql.timestamps import moment
 from deltaarrow.storage import Store
 from deltaarrow.table import DeltaTable
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from deltaarrow.schema import Field
-from deltaarrow.schema.keys import CONSTRAINT_PREFIX
+from deltaarrow.schema.metadata_keys import CONSTRAINT_PREFIX
 from deltaarrow.spark_sql import DeclaredColumn, TableName, Words, declared_columns, parse_type
 from deltaarrow.sql.clauses import parse_column_names, parse_properties, parse_version, take_clause
 from deltaarrow.sql.define.statements import (

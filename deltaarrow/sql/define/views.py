@@ -11,7 +11,7 @@ from deltaarrow.compute import quote_identifier
 from deltaarrow.engines import PLACES, Catalog
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.schema import JsonObject
-from deltaarrow.schema.keys import COMMENT_KEY
+from deltaarrow.schema.metadata_keys import COMMENT_KEY
 from deltaarrow.spark_sql import Words, without_places
 from deltaarrow.sql.define.spark import parse_create_view, parse_drop_view
 from deltaarrow.sql.define.statements import CreateView, DropView

@@ -17,7 +17,7 @@ from deltaarrow.features import FEATURE_PREFIX, properties
 from deltaarrow.operations import clustering_columns
 from deltaarrow.partitions import parse_partition_values
 from deltaarrow.schema import Field, PrimitiveType, Schema, StructType
-from deltaarrow.schema.keys import COMMENT_KEY, DEFAULT_KEY
+from deltaarrow.schema.metadata_keys import COMMENT_KEY, DEFAULT_KEY
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import TableName, parse_condition, spark_type_name
 from deltaarrow.sql.create_text import create_table_text, quoted

@@ -54,10 +54,10 @@ from deltaarrow.sql.maintain.statements import (
     Restore,
     Vacuum,
 )
-from deltaarrow.sql.moments import moment
 from deltaarrow.sql.results import NOTHING, OPTIMIZE, PATH, RESTORE, with_metrics
 from deltaarrow.sql.session_settings import MAX_FILE_SIZE, RETENTION_CHECK
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
+from deltaarrow.sql.timestamps import moment
 from deltaarrow.table import DeltaTable, convert_to_deltalake
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from deltaarrow.operations.dml import explain_delete, explain_update
 from deltaarrow.scan import Explanation
 from deltaarrow.schema import to_arrow_schema
 from deltaarrow.sql.query_rows import QueryRows
-from deltaarrow.sql.rows.changes import explain_found, is_beyond_rows
 from deltaarrow.sql.rows.insertion import InsertedRows, write_options
 from deltaarrow.sql.rows.merging import merger_of
+from deltaarrow.sql.rows.row_changes import explain_found, is_beyond_rows
 from deltaarrow.sql.session_settings import AUTO_MERGE
 from deltaarrow.sql.statement_plan import StatementPlan, new_version
 

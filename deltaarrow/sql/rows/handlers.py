@@ -10,12 +10,12 @@ from deltaarrow.operations import CommitProperties
 from deltaarrow.sql.kind import StatementKind
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.results import MERGE_COUNTS, NOTHING, affected, merged, with_metrics
-from deltaarrow.sql.rows.changes import delete_found, is_beyond_rows, merge_found, update_found
 from deltaarrow.sql.rows.duckdb import find_subject
 from deltaarrow.sql.rows.explain import plan_delete, plan_insert, plan_merge, plan_truncate, plan_update
 from deltaarrow.sql.rows.insertion import InsertedRows, write_options
 from deltaarrow.sql.rows.merging import merger_of
 from deltaarrow.sql.rows.replacement import replace_found
+from deltaarrow.sql.rows.row_changes import delete_found, is_beyond_rows, merge_found, update_found
 from deltaarrow.sql.rows.spark import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
 from deltaarrow.sql.rows.statements import Delete, Insert, Merge, Truncate, Update
 from deltaarrow.sql.session_settings import AUTO_MERGE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.operations import assigned_rows, cast_rows, evolve_for_values
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, StructType
-from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
+from deltaarrow.schema.metadata_keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.rows.spark import quoted
 from deltaarrow.sql.rows.value_rows import without_defaults

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from deltaarrow.compute import quote_literal
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.scan import located_type
-from deltaarrow.schema.keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
+from deltaarrow.schema.metadata_keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
 from deltaarrow.spark_sql import DefaultColumn, Words
 from deltaarrow.sql.create_text import text_literal
 from deltaarrow.variant import holds_variant

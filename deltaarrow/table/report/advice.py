@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deltaarrow.display.page import byte_size, number
+from deltaarrow.display.html_parts import byte_size, number
 from deltaarrow.table.report.facts import TableFacts
 
 __all__ = ["Advice", "advise"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import deltaarrow.operations as operations
-from deltaarrow.columnar.arrays import numbers_of
+from deltaarrow.columnar.numpy_arrays import numbers_of
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import DeltaError
 from deltaarrow.features import properties
@@ -17,8 +17,8 @@ from deltaarrow.operations.optimize import CompactionRules, FileFigures, compact
 from deltaarrow.schema import render_path
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.table.inspector import TableInspector
-from deltaarrow.table.report.commits import CommitBytes, read_commit_bytes
-from deltaarrow.table.report.skipping import ColumnSkipping, measure_skipping
+from deltaarrow.table.report.column_skipping import ColumnSkipping, measure_skipping
+from deltaarrow.table.report.recent_commits import CommitBytes, read_commit_bytes
 
 __all__ = ["Forecast", "TableFacts", "VacuumForecast", "gather_facts"]
 

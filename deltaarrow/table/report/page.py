@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from deltaarrow.columnar.arrays import numbers_of
-from deltaarrow.display.page import (
+from deltaarrow.columnar.numpy_arrays import numbers_of
+from deltaarrow.display.html_parts import (
     Bar,
     bar_plot,
     byte_size,

@@ -9,7 +9,7 @@ import pytest
 
 import deltaarrow as da
 from deltaarrow.errors import ConcurrentDeleteDeleteException
-from deltaarrow.storage import s3_writing
+from deltaarrow.storage.s3 import writing as s3_writing
 from tests.support.leftovers import files_of_log
 from tests.support.stores import BUCKET, s3_options
 

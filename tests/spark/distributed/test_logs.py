@@ -6,7 +6,7 @@ import pytest
 import deltaarrow as da
 import deltaarrow.spark
 from deltaarrow.log import list_segment, replay, write_checkpoint
-from deltaarrow.log.checkpoint_rows import CheckpointSizes
+from deltaarrow.log.checkpoint_writing.row_stream import CheckpointSizes
 from deltaarrow.log.limits import LogLimits
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store

@@ -18,7 +18,7 @@ from dbt.adapters.duckdb.impl import DuckDBAdapter, DuckDBConfig
 from dbt_common.contracts.constraints import ColumnLevelConstraint, ConstraintType, ModelLevelConstraint
 
 from deltaarrow.schema import StructType
-from deltaarrow.schema.keys import COMMENT_KEY, CONSTRAINT_PREFIX
+from deltaarrow.schema.metadata_keys import COMMENT_KEY, CONSTRAINT_PREFIX
 
 __all__ = ["DeltaarrowAdapter", "DeltaarrowConfig"]
 

@@ -1,0 +1,3 @@
+"""Unity Catalog: names, commits of managed tables, and credentials."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Writing of checkpoints and sidecars."""
+
+__all__: list[str] = []

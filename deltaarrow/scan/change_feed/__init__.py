@@ -1,0 +1,3 @@
+"""The change data feed: its plan, its tasks and its reader."""
+
+__all__: list[str] = []

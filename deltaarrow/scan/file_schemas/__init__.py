@@ -1,0 +1,3 @@
+"""What the footers of data files say about their columns."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Azure Blob Storage and Data Lake Storage."""
+
+__all__: list[str] = []

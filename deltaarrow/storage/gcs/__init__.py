@@ -1,0 +1,3 @@
+"""Google Cloud Storage."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Datasets on the Hugging Face Hub."""
+
+__all__: list[str] = []
