@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from deltaarrow.spark_sql.binding.assignment import assigned as assigned
     from deltaarrow.spark_sql.binding.evaluation import evaluate as evaluate
     from deltaarrow.spark_sql.binding.expression_binding import (
-        has_text_rules as has_text_rules,
         parse_column as parse_column,
         parse_expression as parse_expression,
         parse_interval as parse_interval,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
         AliasScope as AliasScope,
         Scope as Scope,
         TableScope as TableScope,
+        has_collation as has_collation,
     )
     from deltaarrow.spark_sql.functions.kernel_providing import provide_kernels as provide_kernels
     from deltaarrow.spark_sql.functions.registry import render_function_tables as render_function_tables

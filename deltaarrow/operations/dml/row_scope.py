@@ -22,8 +22,8 @@ from deltaarrow.spark_sql import (
     assigned,
     condition_on,
     ensure_columns_unquoted,
+    has_collation,
     has_same_shape,
-    has_text_rules,
     known_equalities,
     parse_column,
     parse_expression,
@@ -156,7 +156,7 @@ class RowScope:
             raise
         if found is not None:
             path, field = found
-            if not has_text_rules(resolve_path(self.tables[path[0]], path[1:])):
+            if not has_collation(resolve_path(self.tables[path[0]], path[1:])):
                 return self.copied(path, field.type, data_type)
         return self._value(self._parsed(text), data_type)
 

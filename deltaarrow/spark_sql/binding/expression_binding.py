@@ -4,7 +4,7 @@
 evaluated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import deltaarrow.spark_sql.functions.binders as binders
@@ -19,8 +19,7 @@ from deltaarrow.schema import (
     char_length,
     fields_within,
 )
-from deltaarrow.schema.metadata_keys import COLLATIONS_KEY
-from deltaarrow.spark_sql.binding.scope import Fields, Scope, TableScope
+from deltaarrow.spark_sql.binding.scope import Fields, Scope, TableScope, has_collation
 from deltaarrow.spark_sql.binding.tree_reading import (
     folded,
     interval_of,
@@ -82,7 +81,6 @@ __all__ = [
     "OF_STRUCT",
     "BindPart",
     "bind_tree",
-    "has_text_rules",
     "parse_column",
     "parse_expression",
     "parse_interval",
@@ -208,14 +206,6 @@ def parse_interval(text: str) -> Interval:
     return found
 
 
-def has_text_rules(fields: Iterable[Field]) -> bool:
-    """Whether texts of a column are compared by a collation, and not by their bytes.
-
-    `fields` are the column and the struct fields that lead to the compared value.
-    """
-    return any(each.metadata.get(COLLATIONS_KEY) for each in fields)
-
-
 def _scope(schema: StructType | Scope) -> Scope:
     return TableScope(schema) if isinstance(schema, StructType) else schema
 
@@ -312,7 +302,7 @@ class _Binder:
         sql_type(last.type)
         if VOID in leaf_types(last.type):
             raise refused(f"a value of type {type_name(last.type)}")
-        if has_text_rules((*fields, *fields_within(last.type))):
+        if has_collation((*fields, *fields_within(last.type))):
             raise refused(f"the column {'.'.join(names)}, whose text is compared by rules of its own,")
         return ColumnRef(path, last.type, characters=char_length(last) or 0)
 

@@ -5,16 +5,17 @@ first as the alias of a table followed by its column, then as a column of whiche
 both tables have is an error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from deltaarrow.display.near_names import no_column
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import Field, StructType, resolve_path
+from deltaarrow.schema.metadata_keys import COLLATIONS_KEY
 from deltaarrow.spark_sql.tree.nodes import Path
 
-__all__ = ["AliasScope", "Fields", "Scope", "TableScope"]
+__all__ = ["AliasScope", "Fields", "Scope", "TableScope", "has_collation"]
 
 Fields: TypeAlias = tuple[Field, ...]
 """A column, and the fields of structs on the path to the innermost one."""
@@ -98,3 +99,11 @@ def _find(schema: StructType, names: Sequence[str]) -> tuple[Path, Fields] | Non
     if schema.find(names[0]) is None:
         return None
     return TableScope(schema).resolve(names)
+
+
+def has_collation(fields: Iterable[Field]) -> bool:
+    """Whether strings of a column are compared by a collation, and not by their bytes.
+
+    `fields` are the column and the struct fields that lead to the compared value.
+    """
+    return any(each.metadata.get(COLLATIONS_KEY) for each in fields)
