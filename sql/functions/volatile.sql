@@ -1,4 +1,4 @@
--- Values at random, of which the types and some properties are certain, and the numbers of rows.
+-- Random values, whose types and some properties are certain, and row numbers.
 
 SELECT typeof(rand()) AS a, typeof(random()) AS b, typeof(randn()) AS c, typeof(uuid()) AS d, typeof(shuffle(array(1, 2))) AS e;
 --| a string, b string, c string, d string, e string

@@ -1,4 +1,4 @@
-"""Aggregate functions: their names, their notation, the types of their results and their SQL for DuckDB.
+"""Aggregate functions: names, arguments, result types, and SQL for DuckDB.
 
 `find_aggregate` returns the record of a name, None for other names. A record is called with the name as it
 was written, the bound operands and the `Rows` that the call is over. It returns a node that holds everything
@@ -355,30 +355,46 @@ AGGREGATES = (
     Aggregate(("first", "first_value", "any_value"), "value[, ignore_nulls]", (1, 2), _edge("first")),
     Aggregate(("last", "last_value"), "value[, ignore_nulls]", (1, 2), _edge("last")),
     Aggregate(("collect_list", "array_agg"), "[DISTINCT] value", (1, 1), _collect("collect_list")),
-    Aggregate(("collect_set",), "value", (1, 1), _collect("collect_set"), "of no floating or nested type"),
+    Aggregate(
+        ("collect_set",), "value", (1, 1), _collect("collect_set"), "not for floating-point and nested types"
+    ),
     *(Aggregate(names, "number", (1, 1), bind_moment(names[0])) for names in MOMENTS),
     *(Aggregate((name,), "number, number", (2, 2), bind_pair(name)) for name in PAIRS),
     Aggregate(("regr_avgx",), "number, number", (2, 2), _mean_of_pairs(1)),
     Aggregate(("regr_avgy",), "number, number", (2, 2), _mean_of_pairs(0)),
     Aggregate(("median",), "number", (1, 1), median),
-    Aggregate(("percentile",), "number, share or array of shares", (2, 2), percentile, "literal shares"),
+    Aggregate(
+        ("percentile",),
+        "number, percentage or array of percentages",
+        (2, 2),
+        percentile,
+        "percentages must be literals",
+    ),
     Aggregate(
         ("percentile_approx", "approx_percentile"),
-        "value, share or array of shares[, accuracy]",
+        "value, percentage or array of percentages[, accuracy]",
         (2, 3),
         approximate,
-        "literal shares; exact, so within Spark's accuracy",
+        "percentages must be literals; the result is exact",
     ),
-    Aggregate(("percentile_cont",), "share", (1, 1), percentile_within("cont"), "a literal share"),
-    Aggregate(("percentile_disc",), "share", (1, 1), percentile_within("disc"), "a literal share"),
-    Aggregate(("mode",), "value", (1, 1), _mode, "not of nested values"),
+    Aggregate(
+        ("percentile_cont",), "percentage", (1, 1), percentile_within("cont"), "percentage must be a literal"
+    ),
+    Aggregate(
+        ("percentile_disc",), "percentage", (1, 1), percentile_within("disc"), "percentage must be a literal"
+    ),
+    Aggregate(("mode",), "value", (1, 1), _mode, "not for nested types"),
     Aggregate(("max_by",), "value, key", (2, 2), _by("max")),
     Aggregate(("min_by",), "value, key", (2, 2), _by("min")),
     Aggregate(("bit_and",), "integer", (1, 1), _bits("bit_and")),
     Aggregate(("bit_or",), "integer", (1, 1), _bits("bit_or")),
     Aggregate(("bit_xor",), "integer", (1, 1), _bits("bit_xor")),
     Aggregate(
-        ("listagg", "string_agg"), "[DISTINCT] text[, separator]", (1, 2), _listed, "a literal separator"
+        ("listagg", "string_agg"),
+        "[DISTINCT] string[, separator]",
+        (1, 2),
+        _listed,
+        "separator must be a literal",
     ),
     Aggregate(("try_sum",), "[DISTINCT] number", (1, 1), _total("try_sum", tries=True)),
     Aggregate(("try_avg",), "[DISTINCT] number", (1, 1), _mean("try_avg", tries=True)),

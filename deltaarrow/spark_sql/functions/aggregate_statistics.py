@@ -1,4 +1,4 @@
-"""Aggregates of statistics: variances, moments, regressions of pairs, and percentiles.
+"""Statistical aggregate functions: variance, moments, regression and percentiles.
 
 A number that is not finite makes a variance or a regression NaN, as in Spark. The last digits depend on the
 order of rows, in Spark and here.

@@ -1,9 +1,9 @@
-"""Functions over arrays. Equal elements are those of comparisons: NaN equals itself, and so do both zeros."""
+"""Array functions. Elements are equal as in comparisons: NaN equals NaN, and 0.0 equals -0.0."""
 
 from collections.abc import Callable
 
 from deltaarrow.schema import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
-from deltaarrow.spark_sql.functions.conditional import element
+from deltaarrow.spark_sql.functions.conditional import array_contains, element, size_of
 from deltaarrow.spark_sql.functions.function import Function, as_integer, same_type
 from deltaarrow.spark_sql.functions.interval_literals import Interval
 from deltaarrow.spark_sql.tree.forms import given, let, limited
@@ -379,9 +379,17 @@ def _zipped(*arrays: Node) -> Node:
 
 
 FUNCTIONS = (
-    Function(("element_at",), "array or map, place or key", (2, 2), _element_at),
-    Function(("try_element_at",), "array or map, place or key", (2, 2), _try_element_at),
-    Function(("get",), "array, place", (2, 2), _get),
+    Function(("size", "cardinality"), "array or map", (1, 1), size_of),
+    Function(
+        ("array_contains",),
+        "array, value",
+        (2, 2),
+        array_contains,
+        "types may differ only between numeric types other than `float`",
+    ),
+    Function(("element_at",), "array or map, index or key", (2, 2), _element_at),
+    Function(("try_element_at",), "array or map, index or key", (2, 2), _try_element_at),
+    Function(("get",), "array, index", (2, 2), _get),
     Function(("array_position",), "array, value", (2, 2), _position),
     Function(("array_distinct",), "array", (1, 1), _distinct),
     Function(("array_union",), "array, array", (2, 2), _union),
@@ -389,19 +397,19 @@ FUNCTIONS = (
     Function(("array_except",), "array, array", (2, 2), _except),
     Function(("arrays_overlap",), "array, array", (2, 2), _overlap),
     Function(("sort_array",), "array[, ascending]", (1, 2), _sort_array),
-    Function(("array_join",), "array, separator[, for_null]", (2, 3), _joined),
+    Function(("array_join",), "array, separator[, null_replacement]", (2, 3), _joined),
     Function(("array_min",), "array", (1, 1), _extreme("min")),
     Function(("array_max",), "array", (1, 1), _extreme("max")),
     Function(("array_repeat",), "value, count", (2, 2), _copies),
     Function(("array_remove",), "array, value", (2, 2), _removed),
     Function(("array_append",), "array, value", (2, 2), _appended),
     Function(("array_prepend",), "array, value", (2, 2), _prepended),
-    Function(("array_insert",), "array, place, value", (3, 3), _inserted),
+    Function(("array_insert",), "array, position, value", (3, 3), _inserted),
     Function(("array_compact",), "array", (1, 1), _compacted),
     Function(("array_size",), "array", (1, 1), _size),
     Function(("flatten",), "array of arrays", (1, 1), _flattened),
     Function(("slice",), "array, start, length", (3, 3), _slice),
-    Function(("sequence",), "start, stop[, step]", (2, 3), _sequence, "not in what tables store", True),
+    Function(("sequence",), "start, stop[, step]", (2, 3), _sequence, "not in stored expressions", True),
     Function(("arrays_zip",), "array, ...", (1, None), _zipped),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Operators and functions over the bits of integral numbers."""
+"""Bitwise operators and functions on integers."""
 
 from collections.abc import Callable
 
@@ -113,11 +113,11 @@ def _integral(operand: Node, name: str) -> Node:
 
 
 FUNCTIONS = (
-    Function(("shiftleft",), "integer, distance", (2, 2), SHIFTS["<<"]),
-    Function(("shiftright",), "integer, distance", (2, 2), SHIFTS[">>"]),
-    Function(("shiftrightunsigned",), "integer, distance", (2, 2), SHIFTS[">>>"]),
+    Function(("shiftleft",), "integer, bits", (2, 2), SHIFTS["<<"]),
+    Function(("shiftright",), "integer, bits", (2, 2), SHIFTS[">>"]),
+    Function(("shiftrightunsigned",), "integer, bits", (2, 2), SHIFTS[">>>"]),
     Function(("bit_count",), "integer", (1, 1), _count),
-    Function(("getbit", "bit_get"), "integer, place", (2, 2), _bit),
+    Function(("getbit", "bit_get"), "integer, position", (2, 2), _bit),
     Function(("bin",), "integer", (1, 1), _binary),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Functions that choose between values, and functions over arrays. A value not chosen is not evaluated."""
+"""Conditional functions, and access to elements and fields. A value that is not chosen is not evaluated."""
 
 from deltaarrow.errors import SchemaMismatchError
 from deltaarrow.schema import ArrayType, Field, MapType, PrimitiveType, StructType
@@ -24,7 +24,7 @@ from deltaarrow.spark_sql.types.type_rules import (
     wider_type,
 )
 
-__all__ = ["FUNCTIONS", "array_contains", "case", "element", "field_of", "is_field"]
+__all__ = ["FUNCTIONS", "array_contains", "case", "element", "field_of", "is_field", "size_of"]
 
 _NOT_BESIDE_FLOAT = "not of other types beside `float`"
 _RAISED = "USER_RAISED_EXCEPTION"
@@ -139,7 +139,8 @@ def _extreme(operands: tuple[Node, ...], name: str) -> Node:
     return call(name, nodes, common, f"{name}({places})")
 
 
-def _size(array: Node) -> Node:
+def size_of(array: Node) -> Node:
+    """Node of the number of elements of an array or map."""
     if isinstance(array.type, MapType):
         return call("size", (array,), INTEGER, "CAST(cardinality({0}) AS INTEGER)")
     if not isinstance(array.type, ArrayType):
@@ -183,17 +184,13 @@ FUNCTIONS = (
     Function(("coalesce",), "value, ...", (1, None), _coalesce),
     Function(("if", "iff"), "condition, then, else", (3, 3), _if),
     Function(("nvl", "ifnull"), "value, default", (2, 2), _coalesce),
-    Function(("nvl2",), "value, if_given, if_null", (3, 3), _if_given),
+    Function(("nvl2",), "value, if_not_null, if_null", (3, 3), _if_given),
     Function(("nullif",), "value, other", (2, 2), _if_equal),
-    Function(("assert_true",), "condition[, message]", (1, 2), _asserted, "not where tables store it"),
-    Function(("raise_error",), "message", (1, 1), _raised, "not where tables store it"),
+    Function(("assert_true",), "condition[, message]", (1, 2), _asserted, "not in stored expressions"),
+    Function(("raise_error",), "message", (1, 1), _raised, "not in stored expressions"),
     Function(("isnull",), "value", (1, 1), is_null),
     Function(("isnotnull",), "value", (1, 1), _is_given),
     Function(("greatest",), "value, value, ...", (2, None), _greatest),
     Function(("least",), "value, value, ...", (2, None), _least),
-    Function(("size", "cardinality"), "array or map", (1, 1), _size),
-    Function(
-        ("array_contains",), "array, value", (2, 2), array_contains, "not of other types beside `float`"
-    ),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

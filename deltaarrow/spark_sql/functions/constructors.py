@@ -1,4 +1,4 @@
-"""Functions that build arrays, maps and structs from other values.
+"""Constructors of arrays, maps and structs.
 
 As in Spark, the values of an array are cast to their least common type, and so are the keys and the values
 of a map.
@@ -109,8 +109,8 @@ def _common_type(parts: Sequence[Node], kind: str = "DATA_DIFF_TYPES") -> DataTy
 
 FUNCTIONS = (
     Function(("array",), "value, ...", (0, None), _array),
-    Function(("map",), "key, value, ...", (0, None), _map, "keys of no floating type"),
+    Function(("map",), "key, value, ...", (0, None), _map, "keys cannot be `float` or `double`"),
     Function(("struct",), "value [AS name], ...", (1, None), _struct),
-    Function(("named_struct",), "name, value, ...", (2, None), _named_struct, "names literals"),
+    Function(("named_struct",), "name, value, ...", (2, None), _named_struct, "names must be literals"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

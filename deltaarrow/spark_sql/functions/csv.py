@@ -163,10 +163,12 @@ def _type_of(part: str) -> DataType:
     return STRING
 
 
-_NOTE = "without quotes; a literal schema"
+_NOTE = "strings without quotes only; schema must be a literal"
 FUNCTIONS = (
-    Function(("to_csv",), "struct", (1, 1), _written, "of plain values"),
-    Function(("from_csv",), "text, schema", (2, 2), _read, _NOTE),
-    Function(("schema_of_csv",), "text", (1, 1), _inferred, "a literal text without quotes"),
+    Function(("to_csv",), "struct", (1, 1), _written, "fields cannot be nested or binary"),
+    Function(("from_csv",), "string, schema", (2, 2), _read, _NOTE),
+    Function(
+        ("schema_of_csv",), "string", (1, 1), _inferred, "the argument must be a literal without quotes"
+    ),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Functions over dates and timestamps, in the session time zone and between the years 1 and 9999."""
+"""Date and timestamp functions, in the session time zone, for the years 1 to 9999."""
 
 import re
 
@@ -366,15 +366,23 @@ FUNCTIONS = (
         "timestamp, pattern",
         (2, 2),
         date_format,
-        "a literal pattern of y M d D H h m s S a E",
+        "pattern must be a literal of the letters y M d D H h m s S a E",
     ),
-    Function(("date_trunc",), "unit, timestamp", (2, 2), _date_trunc, "a literal unit"),
-    Function(("trunc",), "date, unit", (2, 2), _trunc, "a literal unit"),
-    Function(("date_add", "dateadd"), "date, days", (2, 2), add_days, "or as `timestampadd`"),
+    Function(("date_trunc",), "unit, timestamp", (2, 2), _date_trunc, "unit must be a literal"),
+    Function(("trunc",), "date, unit", (2, 2), _trunc, "unit must be a literal"),
+    Function(
+        ("date_add", "dateadd"), "date, days", (2, 2), add_days, "also with the arguments of `timestampadd`"
+    ),
     Function(("date_sub",), "date, days", (2, 2), _date_sub),
     Function(("add_months",), "date, months", (2, 2), _add_months),
-    Function(("datediff", "date_diff"), "end, start", (2, 2), _difference, "or as `timestampdiff`"),
-    Function(("timestampadd",), "unit, count, timestamp", (3, 3), _units_later, "an integral count"),
+    Function(
+        ("datediff", "date_diff"),
+        "end, start",
+        (2, 2),
+        _difference,
+        "also with the arguments of `timestampdiff`",
+    ),
+    Function(("timestampadd",), "unit, count, timestamp", (3, 3), _units_later, "count must be an integer"),
     Function(("timestampdiff",), "unit, start, end", (3, 3), _units_between),
     Function(("last_day",), "date", (1, 1), _last_day),
     Function(("make_date",), "year, month, day", (3, 3), _make_date),
@@ -382,4 +390,4 @@ FUNCTIONS = (
     Function(("current_timestamp", "now"), "", (0, 0), _current_timestamp, "not in generated columns"),
     Function(("localtimestamp",), "", (0, 0), _local_timestamp, "not in generated columns"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

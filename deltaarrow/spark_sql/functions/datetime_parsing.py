@@ -1,4 +1,4 @@
-"""Dates and times read from texts by a pattern: ``to_date(text, 'dd/MM/yyyy')``.
+"""Dates and timestamps parsed from strings by a pattern: ``to_date(string, 'dd/MM/yyyy')``.
 
 A pattern has to be a literal of letters whose meaning is certain: years of four or two digits, months by
 number or English name, days, hours with or without AM and PM, minutes, seconds and fractions.
@@ -202,14 +202,24 @@ def _from_unix(seconds: Node, pattern: Node | None = None) -> Node:
 
 
 FUNCTIONS = (
-    Function(("to_date",), "value[, pattern]", (1, 2), _date, "a literal pattern"),
+    Function(("to_date",), "value[, pattern]", (1, 2), _date, "pattern must be a literal"),
     Function(
-        ("to_timestamp", "to_timestamp_ltz"), "value[, pattern]", (1, 2), _timestamp, "a literal pattern"
+        ("to_timestamp", "to_timestamp_ltz"),
+        "value[, pattern]",
+        (1, 2),
+        _timestamp,
+        "pattern must be a literal",
     ),
-    Function(("to_timestamp_ntz",), "value[, pattern]", (1, 2), _timestamp_ntz, "a literal pattern"),
-    Function(("try_to_date",), "text, pattern", (2, 2), _try_date, "a literal pattern"),
-    Function(("try_to_timestamp",), "text, pattern", (2, 2), _try_timestamp, "a literal pattern"),
-    Function(("unix_timestamp", "to_unix_timestamp"), "value[, pattern]", (1, 2), _unix, "a literal pattern"),
-    Function(("from_unixtime",), "seconds[, pattern]", (1, 2), _from_unix, "a literal pattern"),
+    Function(("to_timestamp_ntz",), "value[, pattern]", (1, 2), _timestamp_ntz, "pattern must be a literal"),
+    Function(("try_to_date",), "string, pattern", (2, 2), _try_date, "pattern must be a literal"),
+    Function(("try_to_timestamp",), "string, pattern", (2, 2), _try_timestamp, "pattern must be a literal"),
+    Function(
+        ("unix_timestamp", "to_unix_timestamp"),
+        "value[, pattern]",
+        (1, 2),
+        _unix,
+        "pattern must be a literal",
+    ),
+    Function(("from_unixtime",), "seconds[, pattern]", (1, 2), _from_unix, "pattern must be a literal"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

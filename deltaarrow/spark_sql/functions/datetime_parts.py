@@ -1,4 +1,4 @@
-"""Functions over times since 1970 and over the parts of times."""
+"""Functions on seconds since 1970 and on the parts of dates and timestamps."""
 
 from collections.abc import Callable
 
@@ -201,7 +201,7 @@ FUNCTIONS = (
         f"{_PLACES}[, zone]",
         (6, 7),
         _made("make_timestamp", TIMESTAMP),
-        "a literal time zone",
+        "zone must be a literal",
     ),
     Function(("make_timestamp_ntz",), _PLACES, (6, 6), _made("make_timestamp_ntz", TIMESTAMP_NTZ)),
     Function(
@@ -209,7 +209,7 @@ FUNCTIONS = (
         f"{_PLACES}[, zone]",
         (6, 7),
         _made("try_make_timestamp", TIMESTAMP, tries=True),
-        "a literal time zone",
+        "zone must be a literal",
     ),
     Function(
         ("try_make_timestamp_ntz",),
@@ -217,32 +217,32 @@ FUNCTIONS = (
         (6, 6),
         _made("try_make_timestamp_ntz", TIMESTAMP_NTZ, tries=True),
     ),
-    Function(("months_between",), "end, start[, rounds]", (2, 3), _months_between),
-    Function(("next_day",), "date, day", (2, 2), _next_day, "a literal day"),
+    Function(("months_between",), "end, start[, round_off]", (2, 3), _months_between),
+    Function(("next_day",), "date, day", (2, 2), _next_day, "day must be a literal"),
     Function(("dayname",), "date", (1, 1), _named("dayname", "%a")),
     Function(("monthname",), "date", (1, 1), _named("monthname", "%b")),
-    Function(("date_part", "datepart"), "unit, date or timestamp", (2, 2), _part, "a literal unit"),
+    Function(("date_part", "datepart"), "unit, date or timestamp", (2, 2), _part, "unit must be a literal"),
     Function(("current_timezone",), "", (0, 0), _current_zone),
     Function(
         ("from_utc_timestamp",),
         "timestamp, zone",
         (2, 2),
         _from_utc,
-        "a literal time zone",
+        "zone must be a literal",
     ),
     Function(
         ("to_utc_timestamp",),
         "timestamp, zone",
         (2, 2),
         _to_utc,
-        "a literal time zone",
+        "zone must be a literal",
     ),
     Function(
         ("convert_timezone",),
         "[source, ]target, timestamp",
         (2, 3),
         _converted,
-        "literal time zones",
+        "time zones must be literals",
     ),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Functions that turn texts, bytes and numbers into each other: hexadecimal, base64, URLs and check sums."""
+"""Encoding functions between strings, binary and numbers: hexadecimal, base64, URL encoding and checksums."""
 
 import string
 
@@ -239,22 +239,22 @@ def _is_utf_8(operand: Node) -> Node:
 
 
 FUNCTIONS = (
-    Function(("hex",), "integer, text or binary", (1, 1), hexadecimal),
-    Function(("unhex",), "text", (1, 1), _from_hex),
-    Function(("base64",), "text or binary", (1, 1), base64_text),
-    Function(("unbase64",), "text", (1, 1), _from_base64),
-    Function(("encode",), "text, character_set", (2, 2), _encoded, "UTF-8"),
+    Function(("hex",), "integer, string or binary", (1, 1), hexadecimal),
+    Function(("unhex",), "string", (1, 1), _from_hex),
+    Function(("base64",), "string or binary", (1, 1), base64_text),
+    Function(("unbase64",), "string", (1, 1), _from_base64),
+    Function(("encode",), "string, charset", (2, 2), _encoded, "UTF-8 only"),
     Function(
-        ("decode",), "binary, character_set, or value, equal, result, ...", (2, None), _decoded, "UTF-8"
+        ("decode",), "binary, charset, or value, search, result, ...", (2, None), _decoded, "UTF-8 only"
     ),
-    Function(("ascii",), "text", (1, 1), _first_code),
+    Function(("ascii",), "string", (1, 1), _first_code),
     Function(("chr",), "integer", (1, 1), _character),
     Function(("conv",), "number, base, target", (3, 3), _converted),
-    Function(("to_binary",), "text[, format]", (1, 2), to_binary, "a literal format"),
-    Function(("url_encode",), "text", (1, 1), _url_encoded),
-    Function(("url_decode",), "text", (1, 1), url_decoded, "of ASCII"),
-    Function(("crc32",), "text or binary", (1, 1), _check_sum),
-    Function(("soundex",), "text", (1, 1), _sound, "of ASCII"),
-    Function(("is_valid_utf8",), "text or binary", (1, 1), _is_utf_8),
+    Function(("to_binary",), "string[, format]", (1, 2), to_binary, "format must be a literal"),
+    Function(("url_encode",), "string", (1, 1), _url_encoded),
+    Function(("url_decode",), "string", (1, 1), url_decoded, "ASCII only"),
+    Function(("crc32",), "string or binary", (1, 1), _check_sum),
+    Function(("soundex",), "string", (1, 1), _sound, "ASCII only"),
+    Function(("is_valid_utf8",), "string or binary", (1, 1), _is_utf_8),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""``from_json``: values of any type out of JSON texts. Tables cannot store expressions with it.
+"""``from_json``: values of any type parsed from JSON strings. Tables cannot store expressions with it.
 
 A value of another type than the schema asks for is NULL: as a field of a struct it alone, as an element of an
 array or a value of a map all of that array or map.
@@ -158,7 +158,7 @@ def _inferred(document: Node) -> Node:
 
 
 FUNCTIONS = (
-    Function(("from_json",), "text, schema", (2, 2), _read, "a literal schema"),
-    Function(("schema_of_json",), "text", (1, 1), _inferred, "a literal text"),
+    Function(("from_json",), "string, schema", (2, 2), _read, "schema must be a literal"),
+    Function(("schema_of_json",), "string", (1, 1), _inferred, "the argument must be a literal"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Supported functions and operators: their names, their notation and the types of their calls."""
+"""Declaration of a function: names, arguments, and binding of a call to a typed node."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

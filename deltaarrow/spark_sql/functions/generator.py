@@ -1,4 +1,4 @@
-"""Generators: functions that make several rows out of one, in ``LATERAL VIEW`` and in a select list.
+"""Generator functions, which return several rows for one, in ``LATERAL VIEW`` and in a select list.
 
 `find_generator` returns the record of a name, None for other names. A record is called with the name as it
 was written and the bound operands, and returns a `Generated`:
@@ -122,9 +122,9 @@ GENERATORS = (
     Generator(("explode",), "array or map", (1, 1), _explode),
     Generator(("posexplode",), "array or map", (1, 1), _posexplode),
     Generator(("inline",), "array of structs", (1, 1), _inline),
-    Generator(("variant_explode",), "variant", (1, 1), variant_parts, "in FROM alone", is_relation=True),
-    Generator(("json_tuple",), "text, name, ...", (2, None), _json_tuple, "literal names"),
-    Generator(("stack",), "rows, value, ...", (2, None), _stack, "a literal number of rows"),
+    Generator(("variant_explode",), "variant", (1, 1), variant_parts, "only in FROM", is_relation=True),
+    Generator(("json_tuple",), "string, name, ...", (2, None), _json_tuple, "names must be literals"),
+    Generator(("stack",), "rows, value, ...", (2, None), _stack, "rows must be a literal"),
 )
 """All generators."""
 

@@ -272,9 +272,9 @@ def _signed(number: str) -> str:
     return let(f"CAST({wrapped} AS BIGINT)", u=number)
 
 
-_NOTE = "of no map or long decimal"
+_NOTE = "not for maps and decimals of more than 18 digits"
 FUNCTIONS = (
     Function(("hash",), "value, ...", (1, None), _hash, _NOTE),
     Function(("xxhash64",), "value, ...", (1, None), _xxhash64, _NOTE),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Functions that take a function: ``transform(array, x -> x + 1)``.
+"""Higher-order functions: ``transform(array, x -> x + 1)``.
 
 Tables cannot store expressions with them.
 """
@@ -216,10 +216,10 @@ def _made(name: str, entries: Node, body: Node, kind: MapType, entry: str, made:
 
 
 _NOT_COMPARED = "error('[COMPARATOR_RETURNS_NULL] the function of array_sort gives NULL')"
-_NOTE = "not in what tables store"
+_NOTE = "not in stored expressions"
 FUNCTIONS = (
-    Function(("transform",), "array, (value[, place]) -> value", (2, 2), _transform, _NOTE, takes_more=True),
-    Function(("filter",), "array, (value[, place]) -> condition", (2, 2), _filter, _NOTE, takes_more=True),
+    Function(("transform",), "array, (value[, index]) -> value", (2, 2), _transform, _NOTE, takes_more=True),
+    Function(("filter",), "array, (value[, index]) -> condition", (2, 2), _filter, _NOTE, takes_more=True),
     Function(
         ("exists",),
         "array, value -> condition",
@@ -251,7 +251,7 @@ FUNCTIONS = (
         "array[, (value, value) -> integer]",
         (1, 2),
         _sorted,
-        "not of nested values without a function",
+        "without a function, elements cannot be nested",
         takes_more=True,
     ),
     Function(
@@ -266,4 +266,4 @@ FUNCTIONS = (
         ("transform_keys",), "map, (key, value) -> key", (2, 2), _transform_keys, _NOTE, takes_more=True
     ),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

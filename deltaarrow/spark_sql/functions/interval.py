@@ -1,4 +1,4 @@
-"""Intervals that are computed, by ``make_interval`` and its like, and times moved by them.
+"""Computed intervals (``make_interval`` and similar), and timestamps shifted by them.
 
 One that may have months stands in a sum with a date or a timestamp alone.
 """
@@ -112,7 +112,13 @@ def _misplaced(name: str) -> Function:
         raise refused(f"{name} outside of a sum with a date or a timestamp")
 
     names = MAKING_INTERVALS[name]
-    return Function((name,), f"[{', '.join(names)}]", (0, len(names)), bind, "added to a time")
+    return Function(
+        (name,),
+        f"[{', '.join(names)}]",
+        (0, len(names)),
+        bind,
+        "only as an operand of date and timestamp arithmetic",
+    )
 
 
 FUNCTIONS = tuple(_misplaced(name) for name in MAKING_INTERVALS if name != "make_dt_interval")

@@ -1,4 +1,4 @@
-"""Lengths of time as values: differences of times, literals, and arithmetic with them.
+"""Interval values: differences of timestamps, literals, and interval arithmetic.
 
 A value is a number of microseconds; its type names the units in which Spark shows it. A literal beside a date
 or a timestamp is not one: `deltaarrow.spark_sql.functions.interval_literals` moves the time by it. Intervals
@@ -145,4 +145,4 @@ def _scaled(length: Node, factor: Node, sign: str) -> Node:
 
 
 FUNCTIONS = (Function(("make_dt_interval",), "[days, hours, minutes, seconds]", (0, 4), _made),)
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Literals of intervals: ``INTERVAL 3 DAYS``, ``INTERVAL '1-2' YEAR TO MONTH``, and times moved by them."""
+"""Interval literals: ``INTERVAL 3 DAYS``, ``INTERVAL '1-2' YEAR TO MONTH``. Timestamps shifted by them."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Functions that take JSON apart and write it. Tables cannot store expressions with them.
+"""Functions that read and write JSON strings. Tables cannot store expressions with them.
 
 Spark's parser takes more than JSON: single quotes, texts behind the value, and other numbers. A text that it
 may read in such a way raises as unsupported; a text that cannot be JSON at all is NULL.
@@ -225,9 +225,11 @@ _SIMPLE: Mapping[DataType, Callable[[str], str]] = {
 }
 
 FUNCTIONS = (
-    Function(("get_json_object",), "text, path", (2, 2), _part, "a literal path of names and places"),
-    Function(("json_array_length",), "text", (1, 1), _array_length),
-    Function(("json_object_keys",), "text", (1, 1), _keys),
+    Function(
+        ("get_json_object",), "string, path", (2, 2), _part, "path must be a literal of names and indexes"
+    ),
+    Function(("json_array_length",), "string", (1, 1), _array_length),
+    Function(("json_object_keys",), "string", (1, 1), _keys),
     Function(("to_json",), "struct, array or map", (1, 1), _written),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

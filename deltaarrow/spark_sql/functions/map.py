@@ -1,4 +1,4 @@
-"""Functions over maps. As in Spark, two equal keys raise."""
+"""Map functions. As in Spark, duplicate keys raise an error."""
 
 from collections.abc import Callable
 
@@ -93,9 +93,13 @@ FUNCTIONS = (
     Function(("map_keys",), "map", (1, 1), _part("map_keys", "key")),
     Function(("map_values",), "map", (1, 1), _part("map_values", "value")),
     Function(("map_entries",), "map", (1, 1), _entries),
-    Function(("map_from_arrays",), "keys, values", (2, 2), _from_arrays, "keys of no floating type"),
-    Function(("map_from_entries",), "array of structs", (1, 1), _from_entries, "keys of no floating type"),
-    Function(("map_concat",), "map, ...", (1, None), _concatenated, "keys of no floating type"),
-    Function(("map_contains_key",), "map, key", (2, 2), _contains_key, "keys of no floating type"),
+    Function(
+        ("map_from_arrays",), "keys, values", (2, 2), _from_arrays, "keys cannot be `float` or `double`"
+    ),
+    Function(
+        ("map_from_entries",), "array of structs", (1, 1), _from_entries, "keys cannot be `float` or `double`"
+    ),
+    Function(("map_concat",), "map, ...", (1, None), _concatenated, "keys cannot be `float` or `double`"),
+    Function(("map_contains_key",), "map, key", (2, 2), _contains_key, "keys cannot be `float` or `double`"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

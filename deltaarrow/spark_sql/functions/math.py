@@ -1,4 +1,4 @@
-"""Exponents, logarithms and trigonometry.
+"""Exponential, logarithmic and trigonometric functions.
 
 Java and DuckDB compute these functions in different libraries, so their values may differ in the last digit
 or two. Tables cannot store expressions with them.
@@ -94,7 +94,7 @@ def _e() -> Node:
     return Constant(2.718281828459045, DOUBLE)
 
 
-_NOTE = "not in expressions that tables store"
+_NOTE = "not in stored expressions"
 FUNCTIONS = (
     *(Function((name,), "number", (1, 1), _of_one(name), _NOTE) for name in _SQL),
     Function(("log",), "[base, ]number", (1, 2), _log, _NOTE),
@@ -104,4 +104,4 @@ FUNCTIONS = (
     Function(("pi",), "", (0, 0), _pi),
     Function(("e",), "", (0, 0), _e),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

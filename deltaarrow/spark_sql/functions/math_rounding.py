@@ -1,4 +1,4 @@
-"""Functions over numbers."""
+"""Rounding, signs, remainders and other exact functions on numbers."""
 
 from deltaarrow.schema import DataType, IntervalType
 from deltaarrow.spark_sql.functions.function import (
@@ -245,8 +245,8 @@ FUNCTIONS = (
     Function(("abs",), "number", (1, 1), _absolute),
     Function(("ceil", "ceiling"), "number", (1, 1), _ceil),
     Function(("floor",), "number", (1, 1), _floor),
-    Function(("round",), "number[, places]", (1, 2), _round, "places literal"),
-    Function(("bround",), "number[, places]", (1, 2), _round_to_even, "places literal"),
+    Function(("round",), "number[, scale]", (1, 2), _round, "scale must be a literal"),
+    Function(("bround",), "number[, scale]", (1, 2), _round_to_even, "scale must be a literal"),
     Function(("sqrt",), "number", (1, 1), _root),
     Function(("mod",), "dividend, divisor", (2, 2), remainder),
     Function(("pmod",), "dividend, divisor", (2, 2), _modulo),
@@ -259,4 +259,4 @@ FUNCTIONS = (
     Function(("width_bucket",), "number, low, high, count", (4, 4), _bucket),
     Function(("isnan",), "number", (1, 1), _is_nan),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""``to_char`` and ``to_number``: numbers as texts by a pattern such as ``S$9,999.99``, and back.
+"""``to_char`` and ``to_number``: numbers formatted and parsed by a pattern such as ``S$9,999.99``, and back.
 
 A pattern has an optional sign (``S``, ``MI`` or, at its end, ``PR``), an optional ``$``, digits in groups
 between commas, and digits behind a point. A group that begins with 0 is filled with zeros, any other one with
@@ -189,9 +189,9 @@ def _shape(pattern: _Pattern) -> str:
     return signs.get(pattern.lead, "") + body + signs.get(pattern.trail, "")
 
 
-PATTERN = "a literal format"
+PATTERN = "format must be a literal"
 FUNCTIONS = (
     Function(("to_char", "to_varchar"), "value, format", (2, 2), _to_char, PATTERN),
-    Function(("to_number",), "text, format", (2, 2), to_number, PATTERN),
+    Function(("to_number",), "string, format", (2, 2), to_number, PATTERN),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

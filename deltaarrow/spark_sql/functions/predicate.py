@@ -1,4 +1,4 @@
-"""Functions that test or replace values: types, zeros, places in bitmaps."""
+"""Functions that test or replace values: types, zeros, positions in bitmaps."""
 
 from deltaarrow.spark_sql.functions.function import Function, as_long, same_type
 from deltaarrow.spark_sql.tree.forms import given
@@ -63,4 +63,4 @@ FUNCTIONS = (
     Function(("bitmap_bucket_number",), "integer", (1, 1), _bucket),
     Function(("bitmap_bit_position",), "integer", (1, 1), _place),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

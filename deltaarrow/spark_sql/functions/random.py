@@ -1,4 +1,4 @@
-"""Functions with a new value for each row, only for queries: random values and row numbers.
+"""Random functions and row numbers; only in queries.
 
 Their calls are volatile: nothing computes one twice, or in another place than where it stands. Numbers of a
 seed are functions of the row number instead.
@@ -131,14 +131,14 @@ def _row_number() -> Node:
 
 
 _NORMAL = "sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())"
-_NOTE = "without a seed"
-_SEED = "with a literal seed in a select list without joins and groups"
+_NOTE = "a seed is not accepted"
+_SEED = "in a select list without joins and grouping, a literal seed is accepted"
 VOLATILE_FUNCTIONS = (
     Function(("rand", "random"), "", (0, 1), _number("rand", "random()"), _SEED),
     Function(("randn",), "", (0, 1), _number("randn", _NORMAL), _SEED),
     Function(("uuid",), "", (0, 1), _plain("uuid", STRING, "CAST(uuid() AS VARCHAR)"), _NOTE),
     Function(("shuffle",), "array", (1, 2), _shuffled, _NOTE),
-    Function(("monotonically_increasing_id",), "", (0, 0), _row_number, "in the select list"),
+    Function(("monotonically_increasing_id",), "", (0, 0), _row_number, "only in the select list"),
 )
 """All functions of this kind."""
 

@@ -1,4 +1,4 @@
-"""Functions over regular expressions, which have to be literals that Java and RE2 read alike.
+"""Regular expression functions. The pattern must be a literal that Java and RE2 interpret alike.
 
 A match at the end of a text is found only in texts that do not end with a line end, because Java's ``$`` also
 matches before one. An expression that matches the empty text is refused where both would go on differently.
@@ -165,12 +165,30 @@ def split(operand: Node, separator: Node, limit: Node | None = None) -> Node:
 
 
 FUNCTIONS = (
-    Function(("regexp_replace",), "text, pattern, replacement", (3, 4), _replaced, "literals"),
-    Function(("regexp_extract",), "text, pattern[, group]", (2, 3), _extracted, "literals"),
-    Function(("regexp_extract_all",), "text, pattern[, group]", (2, 3), _all_extracted, "literals"),
-    Function(("regexp_count",), "text, pattern", (2, 2), _counted, "a literal pattern"),
-    Function(("regexp_substr",), "text, pattern", (2, 2), _first, "a literal pattern"),
-    Function(("regexp_instr",), "text, pattern", (2, 2), _place, "a literal pattern"),
-    Function(("split",), "text, pattern[, limit]", (2, 3), split, "literals"),
+    Function(
+        ("regexp_replace",),
+        "string, pattern, replacement",
+        (3, 4),
+        _replaced,
+        "pattern and replacement must be literals",
+    ),
+    Function(
+        ("regexp_extract",),
+        "string, pattern[, group]",
+        (2, 3),
+        _extracted,
+        "pattern and group must be literals",
+    ),
+    Function(
+        ("regexp_extract_all",),
+        "string, pattern[, group]",
+        (2, 3),
+        _all_extracted,
+        "pattern and group must be literals",
+    ),
+    Function(("regexp_count",), "string, pattern", (2, 2), _counted, "pattern must be a literal"),
+    Function(("regexp_substr",), "string, pattern", (2, 2), _first, "pattern must be a literal"),
+    Function(("regexp_instr",), "string, pattern", (2, 2), _place, "pattern must be a literal"),
+    Function(("split",), "string, pattern[, limit]", (2, 3), split, "pattern and limit must be literals"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""The list of functions that SQL expressions may call, and its rendering for the documentation."""
+"""The functions that SQL expressions may call, and their reference tables."""
 
 from collections.abc import Sequence
 
@@ -42,47 +42,42 @@ from deltaarrow.spark_sql.types.casts import cast_pairs
 __all__ = ["CHAPTERS", "OPERATORS", "find_function", "near_functions", "render_function_tables"]
 
 CHAPTERS: dict[str, tuple[Function, ...]] = {
-    "Numbers": math_rounding.FUNCTIONS,
-    "Exponents, logarithms and angles": math.FUNCTIONS,
-    "Bits": bitwise.FUNCTIONS,
-    "Text": (
+    "Mathematical functions": (*math_rounding.FUNCTIONS, *math.FUNCTIONS),
+    "Bitwise functions": bitwise.FUNCTIONS,
+    "String functions": (
         *string.FUNCTIONS,
         *string_parts.FUNCTIONS,
         *string_formats.FUNCTIONS,
         *number_patterns.FUNCTIONS,
         *regexp.FUNCTIONS,
     ),
-    "Codes of texts and bytes": (*encodings.FUNCTIONS, *url.FUNCTIONS),
-    "Dates and timestamps (in the session time zone, years 1 to 9999)": (
+    "Encoding and URL functions": (*encodings.FUNCTIONS, *url.FUNCTIONS),
+    "Date and timestamp functions (in the session time zone, years 1 to 9999)": (
         *datetime.FUNCTIONS,
         *datetime_parsing.FUNCTIONS,
         *datetime_parts.FUNCTIONS,
         *interval_arithmetic.FUNCTIONS,
         *interval.FUNCTIONS,
     ),
-    "Choices, arrays, maps, structs and variants": (
-        *conditional.FUNCTIONS,
-        *constructors.FUNCTIONS,
-        *variant.FUNCTIONS,
-    ),
-    "Attempts, which give NULL where others raise": try_functions.FUNCTIONS,
-    "Types, zeros and hashes": (*predicate.FUNCTIONS, *hash.FUNCTIONS),
-    "JSON and CSV, not in what tables store": (
-        *json.FUNCTIONS,
-        *from_json.FUNCTIONS,
-        *csv.FUNCTIONS,
-    ),
-    "Arrays": array.FUNCTIONS,
-    "Maps": map.FUNCTIONS,
-    "Functions that take functions": higher_order.FUNCTIONS,
+    "Conditional functions": conditional.FUNCTIONS,
+    "Try functions (NULL where the plain function raises an error)": try_functions.FUNCTIONS,
+    "Constructors of arrays, maps and structs": constructors.FUNCTIONS,
+    "Array functions": array.FUNCTIONS,
+    "Map functions": map.FUNCTIONS,
+    "Higher-order functions": higher_order.FUNCTIONS,
+    "Variant functions": variant.FUNCTIONS,
+    "JSON functions (not in stored expressions)": (*json.FUNCTIONS, *from_json.FUNCTIONS),
+    "CSV functions (not in stored expressions)": csv.FUNCTIONS,
+    "Hash functions": hash.FUNCTIONS,
+    "Miscellaneous functions": predicate.FUNCTIONS,
 }
-"""The functions by section of the reference page."""
+"""The functions by group of the reference page; the groups are those of Spark's reference."""
 
 OPERATORS = (
     *("+", "-", "*", "/", "%", "div", "||", "=", "==", "<>", "!=", "<", "<=", ">", ">=", "<=>"),
     *("&", "|", "^", "~", "<<", ">>", "AND", "OR", "NOT", "!", "IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE"),
     *("IS [NOT] NULL", "IS [NOT] TRUE", "IS [NOT] FALSE", "IS [NOT] DISTINCT FROM", "CASE", "CAST"),
-    *("TRY_CAST", "::", "EXTRACT", "INTERVAL", "value -> value", "array[place]", "(value, ...)"),
+    *("TRY_CAST", "::", "EXTRACT", "INTERVAL", "value -> value", "array[index]", "(value, ...)"),
     *("map[key]", "struct.field"),
 )
 """The operators, as the reference page lists them."""
@@ -93,12 +88,12 @@ _BY_NAME = {
 
 
 def find_function(name: str) -> Function | None:
-    """The function of that name, in any case; None if it is not on the list."""
+    """The function of that name, case-insensitive; None if it is not supported."""
     return _BY_NAME.get(name.lower())
 
 
 def near_functions(name: str) -> str:
-    """The part of a message that names functions whose names are close; empty if there is none."""
+    """A suggestion of functions with similar names, for an error message; empty if there is none."""
     return did_you_mean(name, _BY_NAME)
 
 
@@ -112,10 +107,10 @@ def render_function_tables() -> str:
     lines.append(f"Casts: {casts}.")
     tables: dict[str, Sequence[Function | Aggregate | WindowFunction | Generator]] = {
         **CHAPTERS,
-        "Aggregates, in queries": AGGREGATES,
-        "Functions over windows, in queries": WINDOW_FUNCTIONS,
-        "Values at random and the numbers of rows, in queries": VOLATILE_FUNCTIONS,
-        "Generators, in queries; each but `stack` with `_outer` behind its name too": GENERATORS,
+        "Aggregate functions (in queries)": AGGREGATES,
+        "Window functions (in queries)": WINDOW_FUNCTIONS,
+        "Random functions and row numbers (in queries)": VOLATILE_FUNCTIONS,
+        "Generator functions (in queries); all but `stack` also exist with the suffix `_outer`": GENERATORS,
     }
     for title, functions in tables.items():
         lines += ["", f"| {title} | |", "|---|---|"]

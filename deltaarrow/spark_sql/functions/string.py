@@ -1,4 +1,4 @@
-"""Functions over text; they count code points, as Spark does."""
+"""String functions; lengths and positions count code points, as in Spark."""
 
 from deltaarrow.schema import ArrayType, PrimitiveType
 from deltaarrow.spark_sql.functions.function import (
@@ -234,46 +234,46 @@ def _places(nodes: tuple[Node, ...]) -> str:
 
 
 FUNCTIONS = (
-    Function(("concat",), "text, ...", (1, None), concatenate),
-    Function(("concat_ws",), "separator, text, ...", (1, None), _joined),
-    Function(("lower", "lcase"), "text", (1, 1), lower, "of Latin-1, Cyrillic and CJK"),
-    Function(("upper", "ucase"), "text", (1, 1), _upper, "of Latin-1, Cyrillic and CJK"),
-    Function(("length", "len", "char_length", "character_length"), "text or binary", (1, 1), _length),
-    Function(("substring", "substr"), "text, start[, length]", (2, 3), substring),
-    Function(("left",), "text, length", (2, 2), _left),
-    Function(("right",), "text, length", (2, 2), _right),
-    Function(("trim",), "text", (1, 1), _trimmed),
-    Function(("ltrim",), "[characters, ]text", (1, 2), _left_trimmed),
-    Function(("rtrim",), "[characters, ]text", (1, 2), _right_trimmed),
+    Function(("concat",), "string, ...", (1, None), concatenate),
+    Function(("concat_ws",), "separator, string, ...", (1, None), _joined),
+    Function(("lower", "lcase"), "string", (1, 1), lower, "Latin-1, Cyrillic and CJK characters only"),
+    Function(("upper", "ucase"), "string", (1, 1), _upper, "Latin-1, Cyrillic and CJK characters only"),
+    Function(("length", "len", "char_length", "character_length"), "string or binary", (1, 1), _length),
+    Function(("substring", "substr"), "string, start[, length]", (2, 3), substring),
+    Function(("left",), "string, length", (2, 2), _left),
+    Function(("right",), "string, length", (2, 2), _right),
+    Function(("trim",), "string", (1, 1), _trimmed),
+    Function(("ltrim",), "[characters, ]string", (1, 2), _left_trimmed),
+    Function(("rtrim",), "[characters, ]string", (1, 2), _right_trimmed),
     Function(
         ("lpad",),
-        "text, length[, padding]",
+        "string, length[, padding]",
         (2, 3),
         _left_padded,
-        "padding, and where tables store it length, literals",
+        "padding must be a literal; in stored expressions, length too",
     ),
     Function(
         ("rpad",),
-        "text, length[, padding]",
+        "string, length[, padding]",
         (2, 3),
         _right_padded,
-        "padding, and where tables store it length, literals",
+        "padding must be a literal; in stored expressions, length too",
     ),
-    Function(("replace",), "text, search[, replacement]", (2, 3), _replaced),
-    Function(("instr",), "text, part", (2, 2), _place),
-    Function(("startswith",), "text, part", (2, 2), _starts_with),
-    Function(("endswith",), "text, part", (2, 2), _ends_with),
-    Function(("contains",), "text, part", (2, 2), _contains),
-    Function(("like",), "text, pattern", (2, 2), like),
+    Function(("replace",), "string, search[, replacement]", (2, 3), _replaced),
+    Function(("instr",), "string, substring", (2, 2), _place),
+    Function(("startswith",), "string, prefix", (2, 2), _starts_with),
+    Function(("endswith",), "string, suffix", (2, 2), _ends_with),
+    Function(("contains",), "string, substring", (2, 2), _contains),
+    Function(("like",), "string, pattern", (2, 2), like),
     Function(
         ("rlike", "regexp", "regexp_like"),
-        "text, pattern",
+        "string, pattern",
         (2, 2),
         matches,
-        "a literal pattern that Java and RE2 read alike",
+        "pattern must be a literal that Java and RE2 interpret alike",
     ),
-    Function(("md5",), "text or binary", (1, 1), _md5),
-    Function(("sha", "sha1"), "text or binary", (1, 1), _sha1),
-    Function(("sha2",), "text or binary, bits", (2, 2), _sha2, "256 bits"),
+    Function(("md5",), "string or binary", (1, 1), _md5),
+    Function(("sha", "sha1"), "string or binary", (1, 1), _sha1),
+    Function(("sha2",), "string or binary, bits", (2, 2), _sha2, "256 bits only"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""Functions that write numbers and other values into texts by a format, and that mask texts."""
+"""Functions that format numbers and other values as strings, and that mask strings."""
 
 import re
 
@@ -197,9 +197,9 @@ FUNCTIONS = (
         "format, value, ...",
         (1, None),
         _format_string,
-        "a literal format of `%s`, `%d`, `%x`, `%f` and `%b`",
+        "format must be a literal; conversions `%s`, `%d`, `%x`, `%f` and `%b`",
     ),
-    Function(("format_number",), "number, places", (2, 2), _format_number, "literal places"),
-    Function(("mask",), "text[, upper, lower, digit, other]", (1, 5), _masked, "of ASCII"),
+    Function(("format_number",), "number, decimals", (2, 2), _format_number, "decimals must be a literal"),
+    Function(("mask",), "string[, upper, lower, digit, other]", (1, 5), _masked, "ASCII only"),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

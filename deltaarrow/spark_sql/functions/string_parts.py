@@ -1,4 +1,4 @@
-"""Functions that find, cut, join and measure parts of texts; they count code points."""
+"""Functions that find, split, join and measure substrings; positions count code points."""
 
 from collections.abc import Callable
 
@@ -208,24 +208,38 @@ def _is_luhn(operand: Node) -> Node:
 
 
 FUNCTIONS = (
-    Function(("split_part",), "text, separator, place", (3, 3), _split_part),
-    Function(("substring_index",), "text, separator, count", (3, 3), _substring_index, "a literal separator"),
-    Function(("locate", "position"), "part, text[, start]", (2, 3), _located),
-    Function(("find_in_set",), "text, list", (2, 2), _place_in_set),
-    Function(("overlay",), "text, part, start[, length]", (3, 4), _overlaid),
-    Function(("elt",), "place, text, ...", (2, None), _chosen),
-    Function(("btrim",), "text[, characters]", (1, 2), _both_trimmed),
-    Function(("repeat",), "text, count", (2, 2), _repeated, "where tables store it, by a literal"),
-    Function(("space",), "count", (1, 1), _blanks, "as `repeat`"),
-    Function(("reverse",), "text or array", (1, 1), _reversed),
-    Function(("octet_length",), "text or binary", (1, 1), _bytes("octet_length", 1)),
-    Function(("bit_length",), "text or binary", (1, 1), _bytes("bit_length", 8)),
-    Function(("translate",), "text, characters, others", (3, 3), _translated),
-    Function(("initcap",), "text", (1, 1), _initial, "of ASCII"),
-    Function(("levenshtein",), "text, text[, threshold]", (2, 3), _distance, "of ASCII"),
-    Function(("str_to_map",), "text[, pairs, keys]", (1, 3), _to_map, "separators plain literals"),
-    Function(("ilike",), "text, pattern", (2, 2), is_ilike, "a literal pattern of ASCII"),
+    Function(("split_part",), "string, delimiter, part_number", (3, 3), _split_part),
+    Function(
+        ("substring_index",),
+        "string, separator, count",
+        (3, 3),
+        _substring_index,
+        "separator must be a literal",
+    ),
+    Function(("locate", "position"), "substring, string[, start]", (2, 3), _located),
+    Function(("find_in_set",), "string, list", (2, 2), _place_in_set),
+    Function(("overlay",), "string, replacement, start[, length]", (3, 4), _overlaid),
+    Function(("elt",), "index, string, ...", (2, None), _chosen),
+    Function(("btrim",), "string[, characters]", (1, 2), _both_trimmed),
+    Function(
+        ("repeat",), "string, count", (2, 2), _repeated, "in stored expressions, count must be a literal"
+    ),
+    Function(("space",), "count", (1, 1), _blanks, "in stored expressions, count must be a literal"),
+    Function(("reverse",), "string or array", (1, 1), _reversed),
+    Function(("octet_length",), "string or binary", (1, 1), _bytes("octet_length", 1)),
+    Function(("bit_length",), "string or binary", (1, 1), _bytes("bit_length", 8)),
+    Function(("translate",), "string, characters, replacements", (3, 3), _translated),
+    Function(("initcap",), "string", (1, 1), _initial, "ASCII only"),
+    Function(("levenshtein",), "string, string[, threshold]", (2, 3), _distance, "ASCII only"),
+    Function(
+        ("str_to_map",),
+        "string[, pair_separator, key_separator]",
+        (1, 3),
+        _to_map,
+        "separators must be literals without regular expression syntax",
+    ),
+    Function(("ilike",), "string, pattern", (2, 2), is_ilike, "pattern must be an ASCII literal"),
     Function(("equal_null",), "value, value", (2, 2), _equal_null),
-    Function(("luhn_check",), "text", (1, 1), _is_luhn),
+    Function(("luhn_check",), "string", (1, 1), _is_luhn),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""``try_`` functions: NULL where the plain ones raise. An operand that raises still does."""
+"""Try functions: NULL where the plain function raises an error. An error of an operand is still raised."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -112,11 +112,15 @@ FUNCTIONS = (
     ),
     Function(("try_divide",), "dividend, divisor", (2, 2), _tried("try_divide", divide)),
     Function(("try_mod",), "dividend, divisor", (2, 2), _tried("try_mod", remainder)),
-    Function(("try_url_decode",), "text", (1, 1), _tolerant(url_decoded, NOT_ENCODED), "of ASCII"),
+    Function(("try_url_decode",), "string", (1, 1), _tolerant(url_decoded, NOT_ENCODED), "ASCII only"),
     Function(("try_parse_url",), "url, part[, key]", (2, 3), _tolerant(url_part, INVALID_URL), NOTE),
-    Function(("try_to_number",), "text, format", (2, 2), _tolerant(to_number, MISMATCH), PATTERN),
+    Function(("try_to_number",), "string, format", (2, 2), _tolerant(to_number, MISMATCH), PATTERN),
     Function(
-        ("try_to_binary",), "text[, format]", (1, 2), _tolerant(to_binary, NOT_BINARY), "a literal format"
+        ("try_to_binary",),
+        "string[, format]",
+        (1, 2),
+        _tolerant(to_binary, NOT_BINARY),
+        "format must be a literal",
     ),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

@@ -1,4 +1,4 @@
-"""``parse_url``: the parts of URLs, as Java's ``URI`` takes them apart.
+"""``parse_url``: the parts of a URL, split as by Java's ``URI``.
 
 An authority that names no host, such as one with an underscore, is an authority all the same. Texts that Java
 may take apart in another way raise as unsupported: letters outside ASCII, and URLs such as ``mailto:x@y``.
@@ -94,6 +94,6 @@ def _value(key: str) -> str:
     return f"CASE WHEN regexp_matches(g.query, '{pattern}') THEN regexp_extract(g.query, '{pattern}', 1) END"
 
 
-NOTE = "of ASCII, a literal part and key"
+NOTE = "ASCII only; part and key must be literals"
 FUNCTIONS = (Function(("parse_url",), "url, part[, key]", (2, 3), url_part, NOTE),)
-"""The functions of this chapter."""
+"""The functions of this module."""

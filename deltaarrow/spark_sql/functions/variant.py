@@ -1,4 +1,4 @@
-"""Functions on variants: their parts by path, conversion to other types, and parsing of JSON.
+"""Variant functions: values by path, casts to other types, and JSON parsing.
 
 A stored expression makes variants of literal JSON texts alone. In conditions that choose files, the part
 of a variant column has a name by which its statistics are found.
@@ -165,14 +165,20 @@ def _parsed(text: Node, *, tries: bool) -> Node:
     return call(UNSTORED + name, (exactly(text, STRING),), VARIANT, given(sql), fails=True)
 
 
-_NOTE = "a literal path and type"
+_NOTE = "path and type must be literals"
 FUNCTIONS = (
-    Function(("parse_json",), "text", (1, 1), _parse_json, "where tables store it a literal"),
-    Function(("try_parse_json",), "text", (1, 1), _try_parse_json, "not in what tables store"),
+    Function(
+        ("parse_json",),
+        "string",
+        (1, 1),
+        _parse_json,
+        "in stored expressions, the argument must be a literal",
+    ),
+    Function(("try_parse_json",), "string", (1, 1), _try_parse_json, "not in stored expressions"),
     Function(("variant_get",), "variant, path[, type]", (2, 3), _got, _NOTE),
     Function(("try_variant_get",), "variant, path[, type]", (2, 3), _tried, _NOTE),
-    Function(("schema_of_variant",), "variant", (1, 1), _schema, "not in what tables store"),
+    Function(("schema_of_variant",), "variant", (1, 1), _schema, "not in stored expressions"),
     Function(("to_variant_object",), "array, map or struct", (1, 1), _object),
     Function(("is_variant_null",), "variant", (1, 1), _is_null),
 )
-"""The functions of this chapter."""
+"""The functions of this module."""

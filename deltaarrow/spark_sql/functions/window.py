@@ -1,4 +1,4 @@
-"""Window functions: functions of a row's place among the rows of its window.
+"""Window functions: functions of a row's position in its window.
 
 `find_window_function` returns the record of a name, None for other names. A record is called with the name as
 it was written, the bound operands and the `Rows` that the call is over, whose window is required, and returns
@@ -121,14 +121,14 @@ WINDOW_FUNCTIONS = (
     WindowFunction(("dense_rank",), "", (0, 0), _rank("dense_rank"), _SO_FAR),
     WindowFunction(("percent_rank",), "", (0, 0), _share("percent_rank"), _SO_FAR),
     WindowFunction(("cume_dist",), "", (0, 0), _share("cume_dist"), _ALL),
-    WindowFunction(("ntile",), "[buckets]", (0, 1), _ntile, _SO_FAR, "a literal number of buckets"),
+    WindowFunction(("ntile",), "[buckets]", (0, 1), _ntile, _SO_FAR, "buckets must be a literal"),
     WindowFunction(
-        ("lag",), "value[, offset[, default]]", (1, 3), _offset("lag"), _SO_FAR, "a literal offset"
+        ("lag",), "value[, offset[, default]]", (1, 3), _offset("lag"), _SO_FAR, "offset must be a literal"
     ),
     WindowFunction(
-        ("lead",), "value[, offset[, default]]", (1, 3), _offset("lead"), _SO_FAR, "a literal offset"
+        ("lead",), "value[, offset[, default]]", (1, 3), _offset("lead"), _SO_FAR, "offset must be a literal"
     ),
-    WindowFunction(("nth_value",), "value, place", (2, 2), _nth, None, "a literal place"),
+    WindowFunction(("nth_value",), "value, offset", (2, 2), _nth, None, "offset must be a literal"),
 )
 """All functions that need a window."""
 

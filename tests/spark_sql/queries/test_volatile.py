@@ -1,4 +1,4 @@
-"""Values at random in queries: each is computed once for its row, or refused."""
+"""Random functions in queries: each is computed once per row, or refused."""
 
 import pyarrow as pa
 import pytest
