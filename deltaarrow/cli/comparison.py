@@ -29,20 +29,22 @@ _COLUMNS = ["part", "change", "name", "before", "after"]
 def diff(
     path: TablePath,
     first: Annotated[
-        str, typer.Option("--from", metavar="VERSION", help="The older version, or a time in ISO-8601.")
+        str, typer.Option("--from", metavar="VERSION", help="The older version, or a timestamp in ISO 8601.")
     ],
     last: Annotated[
         str | None,
-        typer.Option("--to", metavar="VERSION", help="The newer one; the newest of all if not given."),
+        typer.Option("--to", metavar="VERSION", help="The newer version; default: the newest version."),
     ] = None,
     rows: Annotated[
-        bool, typer.Option("--rows", help="Print the rows that came and went instead of their number.")
+        bool, typer.Option("--rows", help="Print the added and removed rows instead of their number.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=0, help="Rows of a table to show; other formats have all.")] = 100,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Maximum number of rows in a table; other formats print all rows.")
+    ] = 100,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """What differs between two versions: columns, properties, protocol, files and rows."""
+    """The differences between two versions: columns, properties, protocol, files and rows."""
     older, newer = (
         open_table(path, each, storage_option, option).snapshot
         for each, option in ((first, "--from"), (last, "--to"))

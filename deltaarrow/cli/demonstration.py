@@ -26,7 +26,7 @@ def demo(
     rows: Annotated[int, typer.Option(min=4, help="Orders to write.")] = 100_000,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
 ) -> None:
-    """Write a table, change its rows, travel in time and query it with DuckDB and Polars."""
+    """Write and change a table, read older versions, and query it with DuckDB and Polars."""
     target = path or str(Path(tempfile.mkdtemp(prefix="deltaarrow-demo-")) / "orders")
     console = Console()
     steps = []

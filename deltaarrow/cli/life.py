@@ -41,19 +41,25 @@ commands = new_commands()
 
 @commands.command(cls=ResultCommand)
 def convert(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder of the files, or its URI.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The folder of the files: a path or a URI.")],
     partition: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=TYPE", help="A partition column; may be repeated; default: what the folders tell."
+            metavar="NAME=TYPE",
+            help="A partition column; may be repeated; default: inferred from the folder names.",
         ),
     ] = None,
     strategy: Annotated[
-        str, typer.Option(metavar="hive|directory", help="Whether folders are named a=1 or 1.")
+        str,
+        typer.Option(
+            metavar="hive|directory", help="How folders of partitions are named: a=1 (hive) or 1 (directory)."
+        ),
     ] = "hive",
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="parquet|iceberg", help="What PATH is; default: what it looks like."),
+        typer.Option(
+            "--from", metavar="parquet|iceberg", help="The format of PATH; default: detected from its files."
+        ),
     ] = None,
     iceberg_metadata: Annotated[
         str | None, typer.Option(metavar="FILE", help="The newest metadata.json of the Iceberg table.")
@@ -62,13 +68,15 @@ def convert(
         list[str] | None,
         typer.Option("--property", metavar="KEY=VALUE", help="A table property; may be repeated."),
     ] = None,
-    statistics: Annotated[bool, typer.Option(help="Take statistics of columns from the footers.")] = True,
-    ignore: Annotated[bool, typer.Option("--ignore", help="Do nothing if PATH is a table already.")] = False,
+    statistics: Annotated[bool, typer.Option(help="Collect column statistics from the footers.")] = True,
+    ignore: Annotated[
+        bool, typer.Option("--ignore", help="Do nothing if PATH is already a Delta table.")
+    ] = False,
     dry_run: DryRun = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """Make a table of Parquet files or of an Iceberg table, in place; only the footers of files are read."""
+    """Convert Parquet files or an Iceberg table in place; only the footers of files are read."""
     with progress_shown("footers read", MofNCompleteColumn()) as told:
         plan = convert_to_deltalake(
             path,
@@ -110,16 +118,20 @@ def restore(
         int | None, typer.Option("--version", min=0, metavar="VERSION", help="The version to restore.")
     ] = None,
     timestamp: Annotated[
-        str | None, typer.Option("--timestamp", metavar="TIME", help="Or the version at a time in ISO-8601.")
+        str | None,
+        typer.Option("--timestamp", metavar="TIME", help="Restore the version at this timestamp (ISO 8601)."),
     ] = None,
     ignore_missing_files: Annotated[
-        bool, typer.Option("--ignore-missing-files", help="Restore it although files of it are gone.")
+        bool,
+        typer.Option(
+            "--ignore-missing-files", help="Restore the version even if some of its files are missing."
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be restored.")] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """Make an older version the newest one again; this can itself be undone."""
+    """Restore an older version in a new commit, so that the restore can be undone."""
     if (version is None) == (timestamp is None):
         raise typer.BadParameter("give one of --version and --timestamp", param_hint="--version")
     target: Any = timestamp if version is None else version
@@ -135,25 +147,36 @@ def restore(
 def clone(
     path: TablePath,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The clone: a folder or a URI.")],
-    deep: Annotated[bool, typer.Option("--deep", help="Copy the files; else it refers to them.")] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Copy the data files; without it the clone refers to the files of the source."
+        ),
+    ] = False,
     version: AtVersion = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let a table without rows, or a deep clone, become the clone.")
+        bool, typer.Option("--replace", help="Replace an existing table that has no rows or is a deep clone.")
     ] = False,
     table_property: Annotated[
         list[str] | None,
-        typer.Option("--property", metavar="KEY=VALUE", help="Of the clone; repeatable."),
+        typer.Option(
+            "--property", metavar="KEY=VALUE", help="A table property of the clone; may be repeated."
+        ),
     ] = None,
-    parallelism: Annotated[int, typer.Option(min=1, help="Threads that copy.")] = 8,
+    parallelism: Annotated[int, typer.Option(min=1, help="Number of threads that copy files.")] = 8,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be cloned.")] = False,
     storage_option: StorageOptions = None,
     target_storage_option: Annotated[
         list[str] | None,
-        typer.Option("--target-storage-option", metavar="KEY=VALUE", help="Of the target, if others."),
+        typer.Option(
+            "--target-storage-option",
+            metavar="KEY=VALUE",
+            help="A storage option of the target; default: those of the source.",
+        ),
     ] = None,
     form: OutputFormat = None,
 ) -> None:
-    """Make another table of the rows of this one, of the same files or of copies."""
+    """Clone the table: the clone refers to the same files or has copies of them."""
     table = open_table(path, version, storage_option)
     with progress_shown("copied", DownloadColumn(), visible=deep and not dry_run) as told:
         found: Any = table.clone(
@@ -177,13 +200,16 @@ def drop_feature(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The table feature.")],
     truncate_history: Annotated[
         bool,
-        typer.Option("--truncate-history", help="Delete older versions that need it, instead of guarding."),
+        typer.Option(
+            "--truncate-history",
+            help="Delete the older versions that need the feature, instead of protecting them.",
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done.")] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """Take a table feature from a table, after removing what uses it."""
+    """Drop a table feature, after removing its traces from the table."""
     table = open_table(path, None, storage_option)
     if dry_run:
         plan = table.alter.drop_feature(name, truncate_history, dry_run=True)
@@ -213,7 +239,7 @@ def drop(
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """Delete the table with all files in its folder, or go on with a drop that was killed."""
+    """Delete the table with all files in its folder, or continue an interrupted drop."""
     if given_catalog() is not None:
         raise typer.BadParameter(
             f"a table of a catalog is dropped by its name: deltaarrow sql --catalog ... 'DROP TABLE {path}'",

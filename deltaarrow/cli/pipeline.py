@@ -27,7 +27,7 @@ from deltaarrow.pipeline import (
 
 __all__ = ["commands", "run"]
 
-commands = new_commands("pipeline", "Scripts of Spark SQL, on Spark or on one node.")
+commands = new_commands("pipeline", "Run Spark SQL scripts on Spark or on one node.")
 
 
 @commands.command()
@@ -38,30 +38,32 @@ def run(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="What stands for ${NAME} in the scripts; may be repeated."
+            "--set", metavar="NAME=VALUE", help="The value of ${NAME} in the scripts; may be repeated."
         ),
     ] = None,
     engine: Annotated[
         Literal["spark", "duckdb"],
-        typer.Option(help="What runs the statements; duckdb needs no Spark."),
+        typer.Option(help="The engine that runs the statements; duckdb does not need Spark."),
     ] = "spark",
     delta: Annotated[
         Literal["delta-spark", "ours"] | None,
         typer.Option(
-            help="What changes tables on Spark: delta-spark, the default, or deltaarrow with its tasks on"
-            " executors, without a jar."
+            help="The engine that changes tables on Spark: delta-spark (default), or deltaarrow"
+            " with its tasks on executors, without a jar."
         ),
     ] = None,
     first: Annotated[
-        str | None, typer.Option("--from", metavar="NAME", help="The script to begin with, or its beginning.")
+        str | None,
+        typer.Option("--from", metavar="NAME", help="The script to start with: its name or a prefix of it."),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run again and again; once if not said.")
+        float | None,
+        typer.Option(
+            min=0.1, metavar="SECONDS", help="Repeat the run with this interval; default: run once."
+        ),
     ] = None,
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead of text: a document a run.")
-    ] = False,
+    master: Annotated[str, typer.Option(help="The Spark master.")] = "local[2]",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document per run.")] = False,
     page: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about the last run.")
     ] = None,

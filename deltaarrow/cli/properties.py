@@ -44,7 +44,7 @@ Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="Names of prop
 def get_properties(
     path: TablePath,
     keys: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY]...", help="Names of properties; all if not given.")
+        list[str] | None, typer.Argument(metavar="[KEY]...", help="Names of properties; default: all.")
     ] = None,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
@@ -59,7 +59,7 @@ def set_properties(
     path: TablePath,
     pairs: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Properties and their values.")],
     allow_unknown: Annotated[
-        bool, typer.Option("--allow-unknown", help="Take names of delta. that nobody knows.")
+        bool, typer.Option("--allow-unknown", help="Accept unknown properties in the delta. namespace.")
     ] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
@@ -74,7 +74,9 @@ def set_properties(
 def unset_properties(
     path: TablePath,
     keys: Keys,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="Pass over those that are not set.")] = False,
+    if_exists: Annotated[
+        bool, typer.Option("--if-exists", help="Ignore properties that are not set.")
+    ] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:

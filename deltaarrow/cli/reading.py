@@ -49,7 +49,9 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 @commands.command(cls=ResultCommand)
 def history(
     path: TablePath,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many of the newest commits to show.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of commits to show, from the newest.")
+    ] = None,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
@@ -104,7 +106,7 @@ def files(
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """The data files that make the table, with their partition values and sizes."""
+    """The data files of the table, with their partition values and sizes."""
     found = open_table(path, version, storage_option).get_add_actions(flatten=True)
     columns = ["path", *(name for name in found.column_names if name.startswith("partition."))]
     columns += [
@@ -119,7 +121,7 @@ def files(
 def count(
     path: TablePath,
     where: Annotated[
-        str | None, typer.Option(metavar="CONDITION", help="The condition on rows, in Spark's SQL.")
+        str | None, typer.Option(metavar="CONDITION", help="A condition on rows, in Spark SQL.")
     ] = None,
     version: AtVersion = None,
     storage_option: StorageOptions = None,
@@ -134,9 +136,11 @@ def count(
 @commands.command(cls=ResultCommand)
 def query(
     path: TablePath,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query in DuckDB's SQL; the table is named t.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="A query in DuckDB SQL; the table is named t.")],
     version: AtVersion = None,
-    limit: Annotated[int, typer.Option(min=0, help="Rows of a table to show; other formats have all.")] = 100,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Maximum number of rows in a table; other formats print all rows.")
+    ] = 100,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
@@ -156,7 +160,7 @@ def query(
 def explain(
     path: TablePath,
     where: Annotated[
-        str | None, typer.Option(metavar="CONDITION", help="The condition on rows, in Spark's SQL.")
+        str | None, typer.Option(metavar="CONDITION", help="A condition on rows, in Spark SQL.")
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A column to read; may be repeated.")
@@ -177,19 +181,24 @@ def explain(
 def changes(
     path: TablePath,
     first: Annotated[
-        str, typer.Option("--from", metavar="VERSION", help="The first version, or a time in ISO-8601.")
+        str, typer.Option("--from", metavar="VERSION", help="The first version, or a timestamp in ISO 8601.")
     ],
     last: Annotated[
-        str | None, typer.Option("--to", metavar="VERSION", help="The last one; the newest if not given.")
+        str | None,
+        typer.Option(
+            "--to", metavar="VERSION", help="The last version, or a timestamp; default: the newest version."
+        ),
     ] = None,
     where: Annotated[
-        str | None, typer.Option(metavar="CONDITION", help="The condition on rows, in Spark's SQL.")
+        str | None, typer.Option(metavar="CONDITION", help="A condition on rows, in Spark SQL.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Rows of a table to show; other formats have all.")] = 100,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Maximum number of rows in a table; other formats print all rows.")
+    ] = 100,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """The rows that versions changed, from the change data feed."""
+    """The rows that a range of versions changed, from the change data feed."""
     bounds: dict[str, Any] = {"starting_version": None}
     for side, text in (("starting", first), ("ending", last)):
         bound = parse_version(text, "--from" if side == "starting" else "--to")
@@ -228,12 +237,14 @@ def report(
     path: TablePath,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the page here; default: standard output."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The file of the page; default: standard output."
+        ),
     ] = None,
     version: AtVersion = None,
     storage_option: StorageOptions = None,
 ) -> None:
-    """A page in HTML on files, commits, how well columns skip, and what maintenance would do."""
+    """An HTML page on files, commits, data skipping by column, and what maintenance would do."""
     table = open_table(path, version, storage_option)
     with work_shown("looking at files"):
         page = table.report()

@@ -43,18 +43,17 @@ OutputFormat = Annotated[
     Format | None,
     typer.Option(
         "--format",
-        help="How the result is printed: as a table on a terminal, elsewhere as tsv, if not given; --json is"
-        " short for --format json.",
+        help="Output format; default: table on a terminal, else tsv; --json is short for --format json.",
     ),
 ]
 StorageOptions = Annotated[
     list[str] | None,
-    typer.Option("--storage-option", metavar="KEY=VALUE", help="For the file system; may be repeated."),
+    typer.Option("--storage-option", metavar="KEY=VALUE", help="A storage option; may be repeated."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Change nothing; print what would be done.")]
 AtVersion = Annotated[
     str | None,
-    typer.Option("--version", metavar="VERSION", help="A version number, or a time in ISO-8601."),
+    typer.Option("--version", metavar="VERSION", help="A version number, or a timestamp in ISO 8601."),
 ]
 
 
@@ -66,8 +65,8 @@ def new_commands(
 
 
 CATALOG_HELP = (
-    "Where tables have their names: https://host/main for the catalog main of a Unity Catalog server, glue://"
-    " and a region for AWS Glue, thrift://host:9083 for a metastore of Hive, deltasharing://PROFILE#SHARE for"
+    "The catalog of table names: https://host/main for the catalog main of a Unity Catalog server, glue://"
+    " and a region for AWS Glue, thrift://host:9083 for a Hive metastore, deltasharing://PROFILE#SHARE for"
     " a share, or the folder of a file catalog."
 )
 _GIVEN = f"{__name__}.catalog"
@@ -80,7 +79,8 @@ def _catalog_option() -> Any:
 
     def command(
         catalog: Annotated[
-            str | None, typer.Option(metavar="URL", help=f"{CATALOG_HELP} PATH is a name then.")
+            str | None,
+            typer.Option(metavar="URL", help=f"{CATALOG_HELP} PATH is then the name of the table."),
         ] = None,
     ) -> None: ...
 

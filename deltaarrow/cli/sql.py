@@ -44,17 +44,18 @@ _lazily = lazy_attributes(__name__, {"Shell": "deltaarrow.cli.shell"})
 @commands.command(cls=ResultCommand)
 def sql(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A file of statements; - is standard input.")
+        str | None, typer.Argument(metavar="[FILE]", help="A file of SQL statements; - is standard input.")
     ] = None,
     texts: Annotated[
-        list[str] | None, typer.Option("-e", "--execute", metavar="TEXT", help="Statements; may be repeated.")
+        list[str] | None,
+        typer.Option("-e", "--execute", metavar="TEXT", help="SQL statements; may be repeated."),
     ] = None,
     form: Annotated[
         Format | None,
         typer.Option(
             "--format",
-            help="How rows are printed: a table on a terminal, elsewhere tsv, or as the name of --output"
-            " tells, if not given. All but table and tsv have the last statement's alone.",
+            help="Output format; default: that of the extension of --output, else table on a terminal"
+            " and tsv elsewhere. All formats but table and tsv print only the rows of the last statement.",
         ),
     ] = None,
     output: Annotated[
@@ -62,15 +63,18 @@ def sql(
     ] = None,
     dialect: Annotated[
         Literal["duckdb", "spark"] | None,
-        typer.Option(help="How statements are written; as the engine's if not given."),
+        typer.Option(help="The SQL dialect of the statements; default: the dialect of the engine."),
     ] = None,
     engine: Annotated[
-        Literal["duckdb", "spark"], typer.Option(help="What runs them: this process, or Spark.")
+        Literal["duckdb", "spark"],
+        typer.Option(help="The engine that runs the statements: duckdb in this process, or spark."),
     ] = "duckdb",
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[2]",
+    master: Annotated[str, typer.Option(help="The Spark master.")] = "local[2]",
     attach: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FOLDER", help="The tables of a folder as NAME.table; may be repeated."),
+        typer.Option(
+            metavar="NAME=FOLDER", help="Attach the tables of FOLDER as NAME.table; may be repeated."
+        ),
     ] = None,
     catalog: Annotated[
         str | None,
@@ -78,15 +82,17 @@ def sql(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="What stands for ${NAME}; may be repeated."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="The value of ${NAME} in statements; may be repeated."
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Rows of a table to show.")] = 100,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number of rows to show.")] = 100,
     history: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the shell keeps what was typed.")
+        str | None, typer.Option(metavar="FILE", help="The file of the shell's history.")
     ] = None,
     storage_option: StorageOptions = None,
 ) -> None:
-    """Run SQL over Delta tables: of a file, of -e, of standard input, or of a shell."""
+    """Run SQL on Delta tables, from a file, -e, standard input or an interactive shell."""
     if file is not None and texts:
         raise typer.BadParameter("give a file or -e, not both", param_hint="-e")
     form = form or (default_format() if output is None else _format_of(output))

@@ -31,22 +31,23 @@ def optimize(
     ] = None,
     target_size: Annotated[
         int | None,
-        typer.Option(metavar="BYTES", help="Of the new files, about; default: as in Spark, 1 GiB."),
+        typer.Option(metavar="BYTES", help="Target size of the new files; default: 1 GiB, as in Spark."),
     ] = None,
     z_order: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Lay rows out along the Z-order curve of this column; may be repeated."
-        ),
+        typer.Option(metavar="NAME", help="A column to Z-order by; may be repeated."),
     ] = None,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Rewrite files with deleted rows or dropped columns instead.")
+        bool,
+        typer.Option(
+            "--purge", help="Instead, rewrite the files that contain deleted rows or dropped columns."
+        ),
     ] = False,
     upgrade_uniform: Annotated[
         bool,
         typer.Option(
             "--upgrade-uniform",
-            help="Bring all files under the rules of Iceberg, version 2, and keep metadata.",
+            help="Make all files compatible with Iceberg (version 2), and write Iceberg metadata afterwards.",
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rewritten.")] = False,
@@ -85,21 +86,31 @@ def vacuum(
     path: TablePath,
     retention_hours: Annotated[
         float | None,
-        typer.Option(min=0, help="How long removed files stay; what the table says if not given."),
+        typer.Option(
+            min=0, help="Retention of removed files, in hours; default: the retention of the table."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option(help="Only list what would be deleted.")] = True,
-    full: Annotated[bool, typer.Option("--full", help="List the storage, not only the log.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="List the files of the storage, not only those of the log.")
+    ] = False,
     lite: Annotated[
-        bool, typer.Option("--lite", help="Go by the log, and refuse if it does not tell all.")
+        bool,
+        typer.Option("--lite", help="Use only the log; fail if the log does not list all removed files."),
     ] = False,
     keep_version: Annotated[
-        list[int] | None, typer.Option(min=0, metavar="VERSION", help="Keep its files; may be repeated.")
+        list[int] | None,
+        typer.Option(min=0, metavar="VERSION", help="A version whose files are retained; may be repeated."),
     ] = None,
     enforce_retention: Annotated[
-        bool, typer.Option(help="Refuse a retention that is shorter than the table's.")
+        bool, typer.Option(help="Fail if the retention is shorter than that of the table.")
     ] = True,
-    parallelism: Annotated[int | None, typer.Option(min=1, help="Threads that delete.")] = None,
-    report: Annotated[bool, typer.Option("--report", help="Print why each file goes or stays.")] = False,
+    parallelism: Annotated[
+        int | None, typer.Option(min=1, help="Number of threads that delete files.")
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Print why each file is deleted or retained.")
+    ] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
@@ -139,13 +150,13 @@ def analyze(
         str | None, typer.Option(metavar="SQL", help="A condition on partition columns; default: all files.")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Examine files too whose statistics look complete.")
+        bool, typer.Option("--full", help="Also examine files whose statistics look complete.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be examined.")] = False,
     storage_option: StorageOptions = None,
     form: OutputFormat = None,
 ) -> None:
-    """Compute missing and loose statistics of files; no file is rewritten."""
+    """Compute statistics of files that are missing or not exact; no file is rewritten."""
     table = open_table(path, None, storage_option)
     if dry_run:
         plan = table.analyze(column, predicate=where, full=full, dry_run=True)
@@ -165,7 +176,7 @@ def analyze(
 def repair(
     path: TablePath, dry_run: DryRun = False, storage_option: StorageOptions = None, form: OutputFormat = None
 ) -> None:
-    """Remove files from the log that are gone or damaged; their rows are lost."""
+    """Remove missing and damaged files from the log; their rows are lost."""
     table = open_table(path, None, storage_option)
     with work_shown("looking for files"):
         found = table.repair(dry_run)
@@ -178,7 +189,7 @@ def repair(
 
 @commands.command(cls=ResultCommand)
 def checkpoint(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
-    """Write a checkpoint of the newest version, from which tables open faster."""
+    """Write a checkpoint of the newest version, so that the table opens faster."""
     table = open_table(path, None, storage_option)
     with work_shown("writing"):
         table.create_checkpoint()
@@ -187,7 +198,7 @@ def checkpoint(path: TablePath, storage_option: StorageOptions = None, form: Out
 
 @commands.command(cls=ResultCommand)
 def cleanup(path: TablePath, storage_option: StorageOptions = None, form: OutputFormat = None) -> None:
-    """Delete log files that are older than the table keeps its log."""
+    """Delete log files that are older than the log retention of the table."""
     table = open_table(path, None, storage_option)
     with work_shown("deleting"):
         table.cleanup_metadata()

@@ -143,7 +143,7 @@ MIN_READER_VERSION = TableProperty(
     parse_integer,
     1,
     "one of 1, 2, 3",
-    "The reader version that a new table starts from.",
+    "The minimum reader version of a new table.",
     lambda version: version in (1, 2, 3),
 )
 MIN_WRITER_VERSION = TableProperty(
@@ -151,28 +151,28 @@ MIN_WRITER_VERSION = TableProperty(
     parse_integer,
     2,
     "one of 1, 2, 3, 4, 5, 6, 7",
-    "The writer version that a new table starts from.",
+    "The minimum writer version of a new table.",
     lambda version: version in range(1, 8),
 )
 IGNORE_PROTOCOL_DEFAULTS = _switch(
-    "delta.ignoreProtocolDefaults", False, "A new table starts from the lowest protocol."
+    "delta.ignoreProtocolDefaults", False, "A new table has the lowest possible protocol versions."
 )
 
 # -- the log ----------------------------------------------------------------------------------------
 
 LOG_RETENTION = _duration(
-    "delta.logRetentionDuration", timedelta(days=30), "How long commits are kept for time travel."
+    "delta.logRetentionDuration", timedelta(days=30), "How long commits are retained for time travel."
 )
 SAMPLE_RETENTION = _duration(
     "delta.sampleRetentionDuration",
     timedelta(days=7),
-    "How long sample files are kept; unused.",
+    "How long sample files are retained; unused.",
     effect=Effect.NONE,
 )
 CHECKPOINT_RETENTION = _duration(
     "delta.checkpointRetentionDuration",
     timedelta(days=2),
-    "How long superseded checkpoints are kept.",
+    "How long superseded checkpoints are retained.",
     effect=Effect.NONE,
 )
 CHECKPOINT_INTERVAL = TableProperty(
@@ -191,36 +191,36 @@ CHECKPOINT_POLICY = TableProperty(
     "The kind of checkpoint to write.",
 )
 CHECKPOINT_WRITE_STATS_AS_JSON = _switch(
-    "delta.checkpoint.writeStatsAsJson", True, "Checkpoints hold statistics as JSON text."
+    "delta.checkpoint.writeStatsAsJson", True, "Checkpoints store statistics as JSON."
 )
 CHECKPOINT_WRITE_STATS_AS_STRUCT = _switch(
     "delta.checkpoint.writeStatsAsStruct",
     True,
-    "Checkpoints hold statistics and partition values as typed columns.",
+    "Checkpoints store statistics and partition values as typed columns.",
 )
 ENABLE_EXPIRED_LOG_CLEANUP = _switch(
-    "delta.enableExpiredLogCleanup", True, "Commits past their retention are deleted after a checkpoint."
+    "delta.enableExpiredLogCleanup", True, "Expired commits are deleted after a checkpoint."
 )
 ENABLE_FULL_RETENTION_ROLLBACK = _switch(
     "delta.enableFullRetentionRollback",
     True,
-    "Every version within the log's retention can be restored.",
+    "Every version within the log retention can be restored.",
     effect=Effect.NONE,
 )
 DROP_FEATURE_RETENTION = _duration(
     "delta.dropFeatureTruncateHistory.retentionDuration",
     timedelta(hours=24),
-    "How long history is kept when a feature is dropped with TRUNCATE HISTORY.",
+    "How long history is retained when a feature is dropped with TRUNCATE HISTORY.",
 )
 DELETED_FILE_RETENTION = _duration(
-    "delta.deletedFileRetentionDuration", timedelta(weeks=1), "How long VACUUM keeps removed data files."
+    "delta.deletedFileRetentionDuration", timedelta(weeks=1), "How long VACUUM retains removed data files."
 )
 SET_TRANSACTION_RETENTION = TableProperty[timedelta | None](
     "delta.setTransactionRetentionDuration",
     parse_interval,
     None,
     _INTERVAL,
-    "How long transaction identifiers are kept; for ever if not set.",
+    "How long transaction identifiers are retained; indefinitely if not set.",
     is_duration,
 )
 ISOLATION_LEVEL = TableProperty(
@@ -244,14 +244,16 @@ REQUIRE_CHECKPOINT_PROTECTION_BEFORE_VERSION = TableProperty(
 # -- data files and statistics ----------------------------------------------------------------------
 
 RANDOMIZE_FILE_PREFIXES = _switch(
-    "delta.randomizeFilePrefixes", False, "Data files are in randomly named folders, not partition folders."
+    "delta.randomizeFilePrefixes",
+    False,
+    "Data files are written to randomly named folders instead of partition folders.",
 )
 RANDOM_PREFIX_LENGTH = TableProperty(
     "delta.randomPrefixLength",
     parse_integer,
     2,
     "greater than 0",
-    "How many characters the random folder names have.",
+    "The number of characters of a random folder name.",
     lambda length: length > 0,
 )
 PARQUET_FORMAT_VERSION = TableProperty(
@@ -259,14 +261,14 @@ PARQUET_FORMAT_VERSION = TableProperty(
     parse_one_of("1.0.0", "2.12.0"),
     "1.0.0",
     "one of 1.0.0, 2.12.0",
-    "The version of Parquet that data files are written in.",
+    "The Parquet format version of data files.",
 )
 PARQUET_COMPRESSION_CODEC = TableProperty[str | None](
     "delta.parquet.compression.codec",
     parse_one_of(*CODECS),
     None,
     f"one of {', '.join(CODECS)}",
-    "The compression of data files; snappy if not set.",
+    "The compression codec of data files; snappy if not set.",
     is_of_spark=False,
 )
 TARGET_FILE_SIZE = TableProperty[int | None](
@@ -274,24 +276,27 @@ TARGET_FILE_SIZE = TableProperty[int | None](
     parse_size,
     None,
     "a positive number of bytes, as in 134217728 or 128mb",
-    "The size at which a data file is closed and a new one begun; 128 MiB if not set.",
+    "The target size of a data file; 128 MiB if not set.",
     lambda size: size is None or size > 0,
     is_of_spark=False,
 )
-AUTO_OPTIMIZE = _optional_switch("delta.autoOptimize", "An older name of the next one; true counts.")
+AUTO_OPTIMIZE = _optional_switch(
+    "delta.autoOptimize",
+    "Former name of `delta.autoOptimize.autoCompact`; only the value true has an effect.",
+)
 AUTO_OPTIMIZE_AUTO_COMPACT = _optional_switch(
     "delta.autoOptimize.autoCompact", "Small files are compacted after a write."
 )
 AUTO_OPTIMIZE_OPTIMIZE_WRITE = _optional_switch(
     "delta.autoOptimize.optimizeWrite",
-    "The rows of a partition are gathered before a write, for fewer files.",
+    "The rows of a partition are collected before a write, so that fewer files are written.",
 )
 DATA_SKIPPING_NUM_INDEXED_COLS = TableProperty(
     NUM_INDEXED_COLUMNS,
     parse_integer,
     32,
     "-1 (all columns) or greater",
-    "How many leaf columns have statistics.",
+    "The number of leaf columns, from the first, that have statistics.",
     lambda columns: columns >= -1,
 )
 DATA_SKIPPING_STATS_COLUMNS = TableProperty[tuple[tuple[str, ...], ...] | None](
@@ -299,27 +304,27 @@ DATA_SKIPPING_STATS_COLUMNS = TableProperty[tuple[tuple[str, ...], ...] | None](
     lambda text: tuple(parse_column_names(text)),
     None,
     "column names separated by commas, special characters within backticks",
-    "Which columns have statistics, instead of the first ones.",
+    "The columns that have statistics, instead of the first columns.",
 )
 DATA_SKIPPING_STRING_PREFIX_LENGTH = TableProperty[int | None](
     STRING_PREFIX_LENGTH,
     parse_integer,
     None,
     "zero or greater",
-    "How many characters of a string its bounds keep; 32 if not set.",
+    "The number of characters of a string in minimum and maximum statistics; 32 if not set.",
     lambda length: length is None or length >= 0,
 )
 SYMLINK_FORMAT_MANIFEST_ENABLED = _switch(
     "delta.compatibility.symlinkFormatManifest.enabled",
     False,
-    "Manifests for engines that cannot read the Delta log are kept up to date.",
+    "Symlink manifests, for engines that cannot read the Delta log, are updated after each commit.",
 )
 UNIVERSAL_FORMAT_ENABLED_FORMATS = TableProperty[tuple[str, ...]](
     "delta.universalFormat.enabledFormats",
     parse_formats,
     (),
     "a list of iceberg, hudi without repetition",
-    "Metadata of other table formats is written after each commit; hudi is refused.",
+    "The table formats whose metadata is written after each commit; hudi is not supported.",
 )
 ICEBERG_ATOMIC_CONVERSION_SUPPORTED = _switch(
     "delta.universalFormat.iceberg.atomicConversion.supported",
@@ -330,7 +335,7 @@ ICEBERG_ATOMIC_CONVERSION_SUPPORTED = _switch(
 CAST_ICEBERG_TIME_TYPE = _switch(
     "delta.castIcebergTimeType",
     False,
-    "TIME columns of a converted Iceberg table become LONG.",
+    "TIME columns of a converted Iceberg table get the type LONG.",
     effect=Effect.NONE,
 )
 IGNORE_ICEBERG_BUCKET_PARTITION = _switch(
@@ -342,21 +347,24 @@ IGNORE_ICEBERG_BUCKET_PARTITION = _switch(
 
 # -- switches of table features ---------------------------------------------------------------------
 
-APPEND_ONLY = _switch("delta.appendOnly", False, "Rows may be added but neither changed nor deleted.")
+APPEND_ONLY = _switch("delta.appendOnly", False, "Rows may be added, but not changed or deleted.")
 ENABLE_CHANGE_DATA_FEED = _switch(
     "delta.enableChangeDataFeed",
     False,
-    "Changed rows are recorded as well.",
+    "Commits record the changed rows with their old and new values.",
     alternates=("delta.enableChangeDataCapture",),
     effect=Effect.FEATURE,
 )
 ENABLE_CHANGE_DATA_CAPTURE = _switch(
-    "delta.enableChangeDataCapture", False, "Older name of delta.enableChangeDataFeed.", effect=Effect.FEATURE
+    "delta.enableChangeDataCapture",
+    False,
+    "Former name of `delta.enableChangeDataFeed`.",
+    effect=Effect.FEATURE,
 )
 ENABLE_DELETION_VECTORS = _switch(
     "delta.enableDeletionVectors",
     False,
-    "Deletes may mark rows instead of rewriting files.",
+    "Rows may be deleted by a deletion vector instead of rewriting their file.",
     effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MODE = TableProperty(
@@ -364,7 +372,7 @@ COLUMN_MAPPING_MODE = TableProperty(
     parse_one_of("none", "name", "id"),
     "none",
     "one of none, name, id",
-    "How columns are found in data files.",
+    "How columns are mapped to columns of data files: none, name or id.",
     effect=Effect.FEATURE,
 )
 COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
@@ -377,32 +385,37 @@ COLUMN_MAPPING_MAX_COLUMN_ID = TableProperty(
     effect=Effect.FEATURE,
 )
 ENABLE_ROW_TRACKING = _switch(
-    "delta.enableRowTracking", False, "Rows have ids that survive rewriting.", effect=Effect.FEATURE
+    "delta.enableRowTracking",
+    False,
+    "Rows have stable ids and commit versions, which rewrites preserve.",
+    effect=Effect.FEATURE,
 )
 ROW_TRACKING_SUSPENDED = _switch(
-    "delta.rowTrackingSuspended", False, "No row ids are assigned for now.", effect=Effect.FEATURE
+    "delta.rowTrackingSuspended", False, "The assignment of row ids is suspended.", effect=Effect.FEATURE
 )
 MATERIALIZED_ROW_ID_COLUMN_NAME = _text(
-    "delta.rowTracking.materializedRowIdColumnName", "The hidden column of row ids.", editable=False
+    "delta.rowTracking.materializedRowIdColumnName",
+    "The name of the hidden column of row ids in data files.",
+    editable=False,
 )
 MATERIALIZED_ROW_COMMIT_VERSION_COLUMN_NAME = _text(
     "delta.rowTracking.materializedRowCommitVersionColumnName",
-    "The hidden column of row commit versions.",
+    "The name of the hidden column of row commit versions in data files.",
     editable=False,
 )
 ENABLE_ICEBERG_COMPAT_V1 = _optional_switch(
     "delta.enableIcebergCompatV1",
-    "Data files can be read as Iceberg, version 1 of the rules.",
+    "Data files can be read by Iceberg (compatibility rules, version 1).",
     effect=Effect.FEATURE,
 )
 ENABLE_ICEBERG_COMPAT_V2 = _optional_switch(
     "delta.enableIcebergCompatV2",
-    "Data files can be read as Iceberg, version 2 of the rules.",
+    "Data files can be read by Iceberg (compatibility rules, version 2).",
     effect=Effect.FEATURE,
 )
 ENABLE_ICEBERG_COMPAT_V3 = _optional_switch(
     "delta.enableIcebergCompatV3",
-    "Data files can be read as Iceberg, version 3 of the rules.",
+    "Data files can be read by Iceberg (compatibility rules, version 3).",
     effect=Effect.FEATURE,
 )
 ENABLE_TYPE_WIDENING = _switch(
@@ -418,14 +431,17 @@ ENABLE_VARIANT_SHREDDING = _switch(
     effect=Effect.FEATURE,
 )
 ENABLE_IN_COMMIT_TIMESTAMPS = _switch(
-    "delta.enableInCommitTimestamps", False, "The time of a version is in its commit.", effect=Effect.FEATURE
+    "delta.enableInCommitTimestamps",
+    False,
+    "The timestamp of a version is stored in its commit.",
+    effect=Effect.FEATURE,
 )
 IN_COMMIT_TIMESTAMP_ENABLEMENT_VERSION = TableProperty[int | None](
     "delta.inCommitTimestampEnablementVersion",
     parse_long,
     None,
     "a long",
-    "The first version whose time is in its commit.",
+    "The first version whose timestamp is stored in its commit.",
     effect=Effect.FEATURE,
 )
 IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP = TableProperty[int | None](
@@ -433,31 +449,34 @@ IN_COMMIT_TIMESTAMP_ENABLEMENT_TIMESTAMP = TableProperty[int | None](
     parse_long,
     None,
     "a long",
-    "The time of that version, in milliseconds.",
+    "The timestamp of that version, in milliseconds.",
     effect=Effect.FEATURE,
 )
 ENABLE_MATERIALIZE_PARTITION_COLUMNS = _optional_switch(
     "delta.enableMaterializePartitionColumnsFeature",
-    "Data files hold the partition columns as well.",
+    "Data files also contain the partition columns.",
     effect=Effect.FEATURE,
 )
 WRITE_PARTITION_COLUMNS_TO_PARQUET = _optional_switch(
     "delta.writePartitionColumnsToParquet",
-    "The same as a preference of the writer, not a rule.",
+    "Data files also contain the partition columns; a writer's preference, not a table feature.",
     effect=Effect.NONE,
 )
 REDIRECT_READER_WRITER = _text(
-    "delta.redirectReaderWriter-preview", "Where readers and writers are sent instead, as JSON."
+    "delta.redirectReaderWriter-preview", "The table that readers and writers are redirected to, as JSON."
 )
-REDIRECT_WRITER_ONLY = _text("delta.redirectWriterOnly-preview", "Where writers are sent instead, as JSON.")
+REDIRECT_WRITER_ONLY = _text(
+    "delta.redirectWriterOnly-preview", "The table that writers are redirected to, as JSON."
+)
 COMMIT_COORDINATOR = _text(
-    "delta.coordinatedCommits.commitCoordinator-preview", "The service that commits to the table."
+    "delta.coordinatedCommits.commitCoordinator-preview", "The name of the commit coordinator."
 )
 COMMIT_COORDINATOR_CONF = _text(
-    "delta.coordinatedCommits.commitCoordinatorConf-preview", "The configuration of that service, as JSON."
+    "delta.coordinatedCommits.commitCoordinatorConf-preview",
+    "The configuration of the commit coordinator, as JSON.",
 )
 COMMIT_COORDINATOR_TABLE_CONF = _text(
-    "delta.coordinatedCommits.tableConf-preview", "What that service calls the table, as JSON."
+    "delta.coordinatedCommits.tableConf-preview", "The coordinator's configuration of the table, as JSON."
 )
 
 PROPERTIES: Mapping[str, TableProperty[Any]] = {

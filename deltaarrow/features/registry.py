@@ -137,7 +137,7 @@ _RECORDS = (
     TableFeature(
         name="appendOnly",
         kind=_W,
-        sentence="Rows may be added but neither changed nor deleted.",
+        sentence="Rows may be added, but not changed or deleted.",
         legacy_writer_version=2,
         activation=PropertySet(p.APPEND_ONLY),
         create=_YES,
@@ -149,7 +149,7 @@ _RECORDS = (
     TableFeature(
         name="invariants",
         kind=_W,
-        sentence="Columns may have a condition that every row meets.",
+        sentence="Columns may have an invariant: a condition that every row satisfies.",
         legacy_writer_version=2,
         activation=ColumnMetadata(INVARIANTS_KEY),
         create=_YES,
@@ -160,7 +160,7 @@ _RECORDS = (
     TableFeature(
         name="checkConstraints",
         kind=_W,
-        sentence="The table may have conditions that every row meets.",
+        sentence="The table may have CHECK constraints, which every row satisfies.",
         legacy_writer_version=3,
         activation=PropertyPrefix(CONSTRAINT_PREFIX),
         create=_YES,
@@ -183,7 +183,7 @@ _RECORDS = (
     TableFeature(
         name="generatedColumns",
         kind=_W,
-        sentence="Columns may be computed from others.",
+        sentence="Columns may be computed from other columns.",
         legacy_writer_version=4,
         activation=ColumnMetadata(GENERATION_KEY),
         create=_YES,
@@ -194,7 +194,7 @@ _RECORDS = (
     TableFeature(
         name="columnMapping",
         kind=_RW,
-        sentence="Columns have names in data files that renaming and dropping leave alone.",
+        sentence="Columns have physical names in data files, so renaming and dropping rewrite no file.",
         legacy_reader_version=2,
         legacy_writer_version=5,
         activation=PropertySet(p.COLUMN_MAPPING_MODE),
@@ -207,7 +207,7 @@ _RECORDS = (
     TableFeature(
         name="identityColumns",
         kind=_W,
-        sentence="Columns may number their rows.",
+        sentence="Columns may be identity columns, whose values are generated.",
         legacy_writer_version=6,
         activation=ColumnMetadata(IDENTITY_START_KEY),
         create=_YES,
@@ -229,7 +229,7 @@ _RECORDS = (
     TableFeature(
         name="timestampNtz",
         kind=_RW,
-        sentence="Columns may hold timestamps without a time zone.",
+        sentence="Columns may have the type TIMESTAMP_NTZ, a timestamp without a time zone.",
         activation=ColumnType("timestamp_ntz"),
         create=_YES,
         append=_YES,
@@ -272,7 +272,7 @@ _RECORDS = (
     TableFeature(
         name="variantType",
         kind=_RW,
-        sentence="Columns may hold semi-structured values.",
+        sentence="Columns may have the type VARIANT, for semi-structured values.",
         activation=ColumnType("variant"),
         also_named=("variantType-preview",),
         create=_YES,
@@ -296,7 +296,7 @@ _RECORDS = (
     TableFeature(
         name="domainMetadata",
         kind=_W,
-        sentence="The table keeps named texts for features and users.",
+        sentence="The table stores named strings, one per domain, for features and users.",
         create=_YES,
         append=_YES,
         overwrite=_YES,
@@ -306,7 +306,7 @@ _RECORDS = (
     TableFeature(
         name="rowTracking",
         kind=_W,
-        sentence="Rows have ids and versions that survive rewriting.",
+        sentence="Rows have stable ids and commit versions, which rewrites preserve.",
         activation=PropertySet(p.ENABLE_ROW_TRACKING),
         requires=("domainMetadata",),
         create=_YES,
@@ -318,7 +318,7 @@ _RECORDS = (
     TableFeature(
         name="clustering",
         kind=_W,
-        sentence="Rows are laid out by clustering columns.",
+        sentence="Rows are clustered by the clustering columns.",
         requires=("domainMetadata",),
         create=_YES,
         append=_YES,
@@ -328,7 +328,7 @@ _RECORDS = (
     TableFeature(
         name="allowColumnDefaults",
         kind=_W,
-        sentence="Columns may have a value for rows that give none.",
+        sentence="Columns may have a default value for rows that are inserted without one.",
         activation=ColumnMetadata(DEFAULT_KEY),
         create=_YES,
         append=_YES,
@@ -338,7 +338,7 @@ _RECORDS = (
     TableFeature(
         name="inCommitTimestamp",
         kind=_W,
-        sentence="The time of a version is in its commit and grows with every version.",
+        sentence="The timestamp of a version is stored in its commit and increases with every version.",
         activation=PropertySet(p.ENABLE_IN_COMMIT_TIMESTAMPS),
         create=_YES,
         append=_YES,
@@ -359,7 +359,7 @@ _RECORDS = (
     TableFeature(
         name="materializePartitionColumns",
         kind=_W,
-        sentence="Data files hold the partition columns as well.",
+        sentence="Data files also contain the partition columns.",
         activation=PropertySet(p.ENABLE_MATERIALIZE_PARTITION_COLUMNS),
         create=_YES,
         append=_YES,
@@ -370,7 +370,7 @@ _RECORDS = (
     TableFeature(
         name="icebergCompatV1",
         kind=_W,
-        sentence="Data files can be read as Iceberg, version 1 of the rules.",
+        sentence="Data files can be read by Iceberg (compatibility rules, version 1).",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V1),
         requires=("columnMapping",),
         create=_YES,
@@ -381,7 +381,7 @@ _RECORDS = (
     TableFeature(
         name="icebergCompatV2",
         kind=_W,
-        sentence="Data files can be read as Iceberg, version 2 of the rules.",
+        sentence="Data files can be read by Iceberg (compatibility rules, version 2).",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V2),
         requires=("columnMapping",),
         create=_YES,
@@ -392,7 +392,7 @@ _RECORDS = (
     TableFeature(
         name="icebergCompatV3",
         kind=_W,
-        sentence="Data files can be read as Iceberg, version 3 of the rules.",
+        sentence="Data files can be read by Iceberg (compatibility rules, version 3).",
         activation=PropertySet(p.ENABLE_ICEBERG_COMPAT_V3),
         requires=("columnMapping", "rowTracking"),
         create=_YES,
@@ -403,19 +403,19 @@ _RECORDS = (
     TableFeature(
         name="icebergWriterCompatV1",
         kind=_W,
-        sentence="Iceberg writers could take the table over, version 1 of the rules.",
+        sentence="Iceberg writers can write to the table (compatibility rules, version 1).",
         requires=("icebergCompatV2",),
     ),
     TableFeature(
         name="icebergWriterCompatV3",
         kind=_W,
-        sentence="Iceberg writers could take the table over, version 3 of the rules.",
+        sentence="Iceberg writers can write to the table (compatibility rules, version 3).",
         requires=("icebergCompatV3",),
     ),
     TableFeature(
         name="collations",
         kind=_W,
-        sentence="Strings may be compared by the rules of a language.",
+        sentence="String columns may have a collation.",
         requires=("domainMetadata",),
         also_named=("collations-preview",),
         activation=ColumnMetadata(COLLATIONS_KEY),
@@ -423,7 +423,7 @@ _RECORDS = (
     TableFeature(
         name="geospatial",
         kind=_RW,
-        sentence="Columns may hold geometries and geographies.",
+        sentence="Columns may have the types GEOMETRY and GEOGRAPHY.",
         also_named=("geospatial-dev",),
         read=_NO,
         removal=_NOT_HERE,
@@ -431,21 +431,21 @@ _RECORDS = (
     TableFeature(
         name="intervalTypes",
         kind=_RW,
-        sentence="Columns may hold spans of months or of microseconds; a proposal.",
+        sentence="Columns may have interval types (proposal).",
         also_named=("intervalType",),
         read=_NO,
     ),
     TableFeature(
         name="timestampNanos",
         kind=_RW,
-        sentence="Columns may hold timestamps in nanoseconds; a proposal.",
+        sentence="Columns may have timestamps in nanoseconds (proposal).",
         requires=("timestampNtz",),
         read=_NO,
     ),
     TableFeature(
         name="catalogManaged",
         kind=_RW,
-        sentence="Commits are made through a catalog, which alone knows the newest of them.",
+        sentence="Commits are made through a catalog; only the catalog knows the newest commits.",
         requires=("inCommitTimestamp", "vacuumProtocolCheck"),
         also_named=("catalogOwned-preview", "catalogOwned"),
         read=_THROUGH_CATALOG,
@@ -458,7 +458,7 @@ _RECORDS = (
     TableFeature(
         name="coordinatedCommits-preview",
         kind=_W,
-        sentence="Commits are made through a coordinator; catalogManaged has taken its place.",
+        sentence="Commits are made through a coordinator; replaced by `catalogManaged`.",
         activation=PropertySet(p.COMMIT_COORDINATOR),
         requires=("inCommitTimestamp", "vacuumProtocolCheck"),
         removal=_NOT_HERE,
@@ -466,7 +466,7 @@ _RECORDS = (
     TableFeature(
         name="redirectReaderWriter-preview",
         kind=_RW,
-        sentence="Readers and writers are sent to another table.",
+        sentence="Readers and writers are redirected to another table.",
         activation=PropertySet(p.REDIRECT_READER_WRITER),
         read=_UNLESS_ACTIVE,
         remedy="open the table that the property names",
@@ -475,14 +475,14 @@ _RECORDS = (
     TableFeature(
         name="redirectWriterOnly-preview",
         kind=_W,
-        sentence="Writers are sent to another table.",
+        sentence="Writers are redirected to another table.",
         activation=PropertySet(p.REDIRECT_WRITER_ONLY),
         removal=_NOT_HERE,
     ),
     TableFeature(
         name="adaptiveMetadata-preview",
         kind=_RW,
-        sentence="The log is kept in Iceberg's form.",
+        sentence="The log is stored in Iceberg's format.",
         requires=("catalogManaged", "rowTracking", "domainMetadata", "deletionVectors", "columnMapping"),
         read=_NO,
     ),
