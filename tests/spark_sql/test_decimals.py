@@ -1,5 +1,6 @@
 """Arithmetic and comparisons of decimals of any digits, beside a model in Python's integers."""
 
+import math
 from decimal import Context, Decimal
 
 import pyarrow as pa
@@ -135,6 +136,48 @@ def test_comparisons_and_common_types_keep_the_digits_before_the_point(drawn):
     chosen = computed("coalesce(b, a)", given_rows)
     assert (chosen.type.precision, chosen.type.scale) == common
     assert [units_of(each, common[1]) for each in chosen.to_pylist()] == [b for _, b in moved]
+
+
+BITS = {"TINYINT": 7, "SMALLINT": 15, "INT": 31}
+
+
+@given(
+    units=st.integers(-(10**38) + 1, 10**38 - 1) | st.integers(-(2**40), 2**40).map(lambda n: n * 10**20 - 1),
+    scale=st.integers(1, 38),
+    target=st.sampled_from(sorted(BITS)),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_a_cast_of_long_decimals_to_short_integers_goes_through_a_double(units, scale, target):
+    value = Decimal(units).scaleb(-scale, EXACT)
+    row = pa.record_batch({"c": pa.array([value], pa.decimal128(38, scale))})
+    expression = parse_expression(f"try_cast(c AS {target})", Schema.from_arrow(row.schema))
+    most, nearest = 1 << BITS[target], float(value)
+    fits = math.floor(nearest) < most and math.ceil(nearest) >= -most
+    assert evaluate(expression, row).to_pylist() == [int(nearest) if fits else None]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CAST(0.99999999999999999999 AS INT)", 1),
+        ("CAST(0.999999999999999999 AS TINYINT)", 1),
+        ("CAST(2147483646.99999999999 AS INT)", 2147483647),
+        ("CAST(-128.99999999999999999999 AS SMALLINT)", -129),
+        ("try_cast(127.999999999999999 AS TINYINT)", None),
+        ("CAST(0.99999999999999999999 AS BIGINT)", 0),
+        ("CAST(short AS INT)", 0),
+        ("left('abc', long) || elt(long, 'd', 'e')", "ad"),
+    ],
+)
+def test_a_cast_of_decimals_to_integers_is_that_of_spark(text, expected):
+    row = pa.record_batch(
+        {
+            "short": pa.array([Decimal("0.999999999999999999")], pa.decimal128(18, 18)),
+            "long": pa.array([Decimal("0.99999999999999999999")], pa.decimal128(38, 20)),
+        }
+    )
+    expression = parse_expression(text, Schema.from_arrow(row.schema))
+    assert evaluate(expression, row).to_pylist() == [expected]
 
 
 def test_a_chain_of_operations_stays_short():

@@ -83,6 +83,9 @@ _SECONDS = "(epoch_us({0}) - ((epoch_us({0}) % 1000000) + 1000000) % 1000000) //
 _LOCAL = (DATE, STRING, TIMESTAMP_NTZ)
 """The types of which a value is a local time, if it is a time."""
 
+_LONG_DIGITS = 18
+"""Digits of the decimals that Spark stores as a long of units."""
+
 _SPECIAL = ("epoch", "now", "today", "tomorrow", "yesterday")
 """Literals that Spark casts to the time of the query, or to the start of 1970."""
 
@@ -118,6 +121,8 @@ def cast(node: Node, target: DataType, name: str = "cast") -> Node:
     if target == STRING and isinstance(node.type, ArrayType | MapType | StructType):
         return _nested_text(node)
     make = _CASTS.get((_kind(node.type), _kind(target)))
+    if make is _decimal_to_integral and isinstance(node, Constant):
+        make = _long_decimal_to_integral  # In Spark a literal is never a long of units.
     found = make(node.type, target) if make else None
     if found is None:
         raise refused(f"a cast from {type_name(node.type)} to {type_name(target)}")
@@ -229,6 +234,20 @@ def _floating_to_timestamp(source: DataType, target: DataType) -> _Sql:
     within = "CAST({0} AS DOUBLE) BETWEEN -62135596800 AND 253402300799"
     made = "make_timestamp(CAST(trunc(CAST({0} AS DOUBLE) * 1000000) AS BIGINT))"
     return f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {within} THEN {made} ELSE {_NO_TIME} END", True
+
+
+def _decimal_to_integral(source: DataType, target: DataType) -> _Sql:
+    digits = decimal_of(source)
+    assert digits is not None
+    if digits[0] > _LONG_DIGITS:
+        return _long_decimal_to_integral(source, target)
+    return "CAST(trunc({0}) AS {type})", True
+
+
+def _long_decimal_to_integral(source: DataType, target: DataType) -> _Sql:
+    # Spark casts a decimal that is no long of units by the double next to it, except to BIGINT.
+    number = "{0}" if target == LONG else "CAST(CAST({0} AS VARCHAR) AS DOUBLE)"
+    return f"CAST(trunc({number}) AS {{type}})", True
 
 
 def _decimal_to_timestamp(source: DataType, target: DataType) -> _Sql:
@@ -397,7 +416,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     ("boolean", "decimal"): _raising("CAST(CAST({0} AS INTEGER) AS {type})"),
     ("timestamp", "floating"): _always("CAST(CAST(epoch_us({0}) AS DOUBLE) / 1000000 AS {type})"),
     ("timestamp", "decimal"): _timestamp_to_decimal,
-    ("decimal", "integral"): _raising("CAST(trunc({0}) AS {type})"),
+    ("decimal", "integral"): _decimal_to_integral,
     ("decimal", "floating"): _always("CAST(CAST({0} AS VARCHAR) AS {type})"),
     ("decimal", "decimal"): _to_decimal,
     ("decimal", "string"): _decimal_to_string,
