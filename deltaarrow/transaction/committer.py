@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from deltaarrow.actions import Action, CommitInfo, render_json_lines
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import CommitFailedError, CommitStateUnknownError, StorageError
-from deltaarrow.log import commit_name
+from deltaarrow.log import LOG_FOLDER, commit_name
 from deltaarrow.storage import Store
 
 __all__ = ["Committed", "Conflict", "FileSystemCommitter", "unknown_state"]
@@ -65,6 +65,8 @@ class FileSystemCommitter:
         not created by this call and will not be.
         """
         name, data, more = commit_name(version), render_json_lines(actions), [*lines]
+        if version > 0 and self.store.is_local and self._log_is_deleted(version - 1):
+            raise self._deleted(version)  # The put would make the folder anew, and a log without its start.
         try:
             self.store.put_if_absent(name, data, *more)
             return Committed(version)
@@ -78,10 +80,7 @@ class FileSystemCommitter:
             if isinstance(failure, FileExistsError):
                 return Conflict(version)
             if isinstance(failure, OSError) and failure.errno == errno.ENOENT:
-                raise CommitFailedError(
-                    f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was"
-                    " committed"
-                ) from failure
+                raise self._deleted(version) from failure
             if self.store.is_local or isinstance(failure, PermissionError):
                 raise failure from None
             why = f"{failure}; a request may still be running, so the version may yet be created"
@@ -96,6 +95,15 @@ class FileSystemCommitter:
                 return Committed(version)
             why = str(failure)  # says that the file exists but may not survive a crash
         raise unknown_state(self.store.uri, version, actions, why) from failure
+
+    def _log_is_deleted(self, newest: int) -> bool:
+        # The commit of the newest version may be gone where a checkpoint replaces it.
+        return not self.store.exists(commit_name(newest)) and not self.store.list_from(LOG_FOLDER)
+
+    def _deleted(self, version: int) -> CommitFailedError:
+        return CommitFailedError(
+            f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was committed"
+        )
 
 
 def unknown_state(uri: str, version: int, actions: Sequence[Action], why: str) -> CommitStateUnknownError:

@@ -21,6 +21,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import open_store
 from deltaarrow.storage.local import LocalStore
 from deltaarrow.transaction import OptimisticTransaction
+from deltaarrow.transaction.commit_loop import CommitLoop
 from tests.support.tables import TableBuilder
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -88,6 +89,25 @@ def test_a_write_is_refused_where_the_table_was_deleted_since_it_was_read(tmp_pa
     shutil.rmtree(tmp_path / "t")
     with pytest.raises(CommitFailedError, match="deleted"):
         write_deltalake(stale, pa.table({"id": [9]}), mode=mode)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+@pytest.mark.parametrize("folder", ["", "_delta_log"])
+def test_a_commit_does_not_make_the_log_anew_that_another_tool_deletes_after_the_last_listing(
+    tmp_path, monkeypatch, folder
+):
+    path = tmp_path / "t"
+    for number in (0, 1):
+        write_deltalake(path, pa.table({"id": [number]}), mode="append")
+    prepare = CommitLoop._prepare
+
+    def delete_and_prepare(self, *arguments):
+        shutil.rmtree(path / folder)
+        return prepare(self, *arguments)
+
+    monkeypatch.setattr(CommitLoop, "_prepare", delete_and_prepare)
+    with pytest.raises(CommitFailedError, match="was deleted while version 2 was written; nothing was"):
+        DeltaTable(path).update({"id": "id + 10"})
     assert not list(tmp_path.rglob("*.json"))
 
 
