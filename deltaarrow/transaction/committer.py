@@ -102,7 +102,8 @@ class FileSystemCommitter:
 
     def _deleted(self, version: int) -> CommitFailedError:
         return CommitFailedError(
-            f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was committed"
+            f"{redacted(self.store.uri)} was deleted while version {version} was written; nothing was"
+            " committed"
         )
 
 
