@@ -6,20 +6,20 @@ name here; conflicts have Spark's names, because users search for them. The tree
 
     DeltaError
     ├── TableNotFoundError            no Delta log where one was expected
-    ├── VersionNotFoundError          the wanted version or time is not in the log
-    ├── ChangeDataNotRecordedError    the change data feed was off in a wanted version
-    ├── DeltaProtocolError            what the log says breaks the protocol
+    ├── VersionNotFoundError          the requested version or timestamp is not in the log
+    ├── ChangeDataNotRecordedError    the change data feed was off in a requested version
+    ├── DeltaProtocolError            the log breaks the protocol
     │   ├── CorruptLogError           a gap, a torn file, no protocol or metadata
     │   ├── CorruptDeletionVectorError  a deletion vector fails one of its checks
     │   ├── CorruptDataFileError      a data file contradicts the log, its format or itself (also an OSError)
     │   └── UnsupportedFeatureError   a table feature, type or format this release refuses
-    │       ├── AppendOnlyError       rows of the table have to stay (also a CommitFailedError)
-    │       └── UnknownTypeError      there is no primitive type of a name (also a ValueError)
+    │       ├── AppendOnlyError       the table is append-only (also a CommitFailedError)
+    │       └── UnknownTypeError      a name is not a primitive type (also a ValueError)
     ├── SchemaMismatchError           data or columns do not fit the table's schema
     ├── ConstraintViolationError      a row breaks a constraint, or a value cannot be computed for it
     ├── InvalidPredicateError         a condition is not understood, or cannot be computed for a row
-    │   └── InvalidFilterValueError   a filter as a tuple has no value of a column (also a ValueError)
-    ├── InvalidCommitMetadataError    a commit cannot have such metadata (also a ValueError)
+    │   └── InvalidFilterValueError   a filter tuple has a value of no column type (also a ValueError)
+    ├── InvalidCommitMetadataError    the metadata of a commit is invalid (also a ValueError)
     ├── InvalidOptionError            options of a write exclude one another (also a ValueError)
     ├── InvalidTablePropertyError     an unknown or ill-formed ``delta.`` property
     ├── CommitFailedError             the commit was not made
@@ -28,17 +28,17 @@ name here; conflicts have Spark's names, because users search for them. The tree
     │   ├── ConcurrentDeleteReadException    another writer removed a file that this one has read
     │   ├── ConcurrentDeleteDeleteException  another writer removed a file that this one removes
     │   ├── ConcurrentTransactionException   another writer set the same application or domain
-    │   ├── ConcurrentWriteException         other writers were first at every attempt
+    │   ├── ConcurrentWriteException         other writers committed first at every attempt
     │   ├── MetadataChangedException         another writer changed schema or properties
     │   └── ProtocolChangedException         another writer changed the protocol
     ├── MissingFilesError             files that a version needs are gone
     ├── FeatureDropError              a table feature cannot be dropped, or not yet
-    ├── VacuumError                   a VACUUM would delete too much, or cannot find all that is to go
+    ├── VacuumError                   a VACUUM would delete too much, or its list of files is not complete
     ├── CommitStateUnknownError       it is unknown whether the commit was made
     ├── StorageError                  a store cannot do what was requested
     │   └── StorageSystemError        the operating system fails (also an OSError)
     ├── ExpressionLimitError          a SQL expression takes too much time or memory
-    ├── MemoryLimitError              work needs more memory than it may take (also a MemoryError)
+    ├── MemoryLimitError              an operation needs more memory than its limit (also a MemoryError)
     └── MissingDependencyError        an optional library is not installed (also an ImportError)
 
 `DeltaWarning` is the class of the warnings.
@@ -95,7 +95,7 @@ __all__ = [
 class DeltaError(Exception):
     """The root of all errors this package raises on purpose.
 
-    Secrets in its text are `redacted`, and so are those in the exceptions that it is raised for.
+    Secrets in its message, and in the messages of its causes, are `redacted`.
     """
 
     _place: "_Place | None" = None
@@ -106,9 +106,9 @@ class DeltaError(Exception):
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """The SQL text that the error is about, without secrets, and the index in it of what is wrong.
+        """The SQL text of the error, without secrets, and the position of the fault in it.
 
-        None where unknown.
+        None if unknown.
         """
         written = self.written_place
         if written is None or (text := redacted(written[0])) == written[0]:
@@ -121,27 +121,27 @@ class DeltaError(Exception):
 
     @property
     def written_place(self) -> tuple[str, int] | None:
-        """As `place`, in the text as it was written, secrets included: to find it there, not to show it."""
+        """As `place`, with the SQL text as written, secrets included: for lookup, not for display."""
         found = self._place
         return None if found is None else (found.text, found.index)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A place in a text that may have secrets, which its `repr` does not show."""
+    """A position in SQL text; its `repr` hides the text, which may contain secrets."""
 
     text: str = field(repr=False)
     index: int
 
 
 class TableNotFoundError(DeltaError):
-    """There is no Delta table at the given location, or of the name with the parts `names`."""
+    """There is no Delta table at the location, or none with the name whose parts are `names`."""
 
     names: tuple[str, ...] = ()
 
 
 class VersionNotFoundError(DeltaError):
-    """The wanted version or timestamp is not in the log, or not any more."""
+    """The requested version or timestamp is not in the log, or no longer in it."""
 
 
 class ChangeDataNotRecordedError(DeltaError):
@@ -205,7 +205,7 @@ class InvalidPredicateError(DeltaError):
 
 
 class InvalidFilterValueError(InvalidPredicateError, ValueError):
-    """A filter as a tuple compares a column with an object that is no value of any column."""
+    """A filter tuple compares a column with an object that is not a value of any column type."""
 
 
 class InvalidCommitMetadataError(DeltaError, ValueError):
@@ -237,7 +237,7 @@ def _rebuild_missing(message: str, files: Sequence[str]) -> MissingFilesError:
 
 
 class VacuumError(DeltaError):
-    """A VACUUM would delete files too early, or its source of names does not have all that is to go."""
+    """A VACUUM would delete files too early, or its list of files is not complete."""
 
 
 class CommitFailedError(DeltaError):
@@ -251,7 +251,7 @@ class CommitFailedError(DeltaError):
 
 
 class AppendOnlyError(UnsupportedFeatureError, CommitFailedError):
-    """Rows of the table have to stay: it sets ``delta.appendOnly``."""
+    """The table is append-only: it sets ``delta.appendOnly``."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, feature="appendOnly")
@@ -282,7 +282,7 @@ class ConcurrentTransactionException(CommitFailedError):
 
 
 class ConcurrentWriteException(CommitFailedError):
-    """Other writers were first at every attempt, or their commits can no longer be read."""
+    """Other writers committed first at every attempt, or their commits can no longer be read."""
 
 
 class MetadataChangedException(CommitFailedError):
@@ -296,9 +296,10 @@ class ProtocolChangedException(CommitFailedError):
 class CommitStateUnknownError(DeltaError):
     """The commit may have been made, or may yet be: repeating the statement could apply it twice.
 
-    First look at `version` of the table. It is this commit if its `commitInfo` has `transaction_id` as its
-    `txnId`, as `DeltaTable.history` shows. If the version does not appear after a while, or is another's, the
-    commit was not made. A write with an application transaction may be repeated without looking.
+    First read `version` of the table. It is this commit if the `txnId` of its `commitInfo` is
+    `transaction_id` (see `DeltaTable.history`). If the version does not appear after a while, or is another
+    commit, this commit was not made. A write with an application transaction can be repeated without this
+    check.
     """
 
     def __init__(self, message: str, *, version: int, transaction_id: str = "") -> None:
@@ -362,4 +363,4 @@ class MissingDependencyError(DeltaError, ImportError):
 
 
 class DeltaWarning(UserWarning):
-    """A call does what it says, but its result is easily taken for something else."""
+    """A call is valid, but its result is easily misunderstood."""

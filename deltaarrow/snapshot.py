@@ -121,7 +121,7 @@ class Snapshot:
 
         `known` is another version of the same table; a shared checkpoint is not read again. `for_write` says
         that the list of files is probably not needed: a version checksum may save reading the log.
-        `limits` are those of `known`, or the usual ones, if None.
+        If `limits` is None, the limits of `known` apply, or the default limits.
 
         Raises `TableNotFoundError`, `VersionNotFoundError`, `CorruptLogError` or, for a table that this
         release cannot read, `UnsupportedFeatureError`.
@@ -171,11 +171,11 @@ class Snapshot:
 
     @classmethod
     def load_as_version(cls, store: Store, version: SupportsIndex | str | date) -> "Snapshot":
-        """Open the table at a version, or at the newest version at a point in time.
+        """Open the table at a version, or at the version that was the newest at a timestamp.
 
-        A text is an ISO 8601 time; a time without zone is UTC, a date its midnight. Raises the errors of
-        `load` (`VersionNotFoundError` for a time after the newest commit too), `TypeError` for any other type
-        and `ValueError` for a text that is not a time.
+        A string is an ISO 8601 timestamp; without a time zone it is in UTC; a date means its midnight. Raises
+        the errors of `load` (`VersionNotFoundError` also for a timestamp after the newest commit),
+        `TypeError` for any other type and `ValueError` for a string that is not a timestamp.
         """
         wanted = parse_version(version)
         if not isinstance(wanted, int):
@@ -340,7 +340,7 @@ class Snapshot:
         return self._state.limited is not None
 
     def some_files(self, num_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return live files, as `files` does, with so many rows together; all unless a server tells some."""
+        """Return live files that have at least `num_rows` rows; all files unless a server limits them."""
         return self._live_files.some(num_rows, columns)
 
     def may_match(self, files: pa.Table, predicate: "Predicate") -> np.ndarray:

@@ -41,7 +41,7 @@ def snapshot_of(
     storage_options: Mapping[str, Any] | None = None,
     catalog: str | os.PathLike[str] | Catalog | NamespaceCatalog | None = None,
 ) -> Snapshot:
-    """Return the snapshot of `table`, at `version` if given, which may be a point in time.
+    """Return the snapshot of `table`, at `version` if given, which may be a timestamp.
 
     A path or URI is opened with `storage_options`, at its newest version, and a name in `catalog` as
     `open_table_store` does; an opened table keeps its own options. Raises the errors of `open_table_store`

@@ -86,8 +86,8 @@ class _Guarantees:
 class DeltaFragment:
     """One file of a `DeltaDataset`, with everything known about it before reading.
 
-    Its rows are those of the dataset: they meet the filter of the dataset, too. `partition_expression`
-    says the partition values and `guarantee` what the statistics prove, as pyarrow expressions over
+    Its rows also match the filter of the dataset. `partition_expression` has the partition values, and
+    `guarantee` what the statistics prove, as pyarrow expressions over
     logical names that hold for every row.
     """
 
@@ -163,10 +163,10 @@ class DeltaFragment:
         filter: Given = None,
         **options: Any,
     ) -> DeltaScanner:
-        """Return a scan of this file alone; the arguments are those of a pyarrow fragment.
+        """Return a scan of this file alone, with the arguments of a pyarrow fragment.
 
-        `schema` chooses columns where `columns` is None, and must have the types of the table; the other
-        arguments are those of `DeltaDataset.scanner`.
+        `schema` selects columns if `columns` is None, and must have the types of the table; for the other
+        arguments see `DeltaDataset.scanner`.
         """
         shown = _shown(columns, self.schema if schema is None else self._ensure_own(schema))
         conditions = (*self._conditions, *row_conditions(filter))
@@ -189,19 +189,19 @@ class DeltaFragment:
         return schema
 
     def to_table(self, schema: pa.Schema | None = None, **options: Any) -> pa.Table:
-        """Return the live rows of the file; the arguments are those of `scanner`."""
+        """Return the live rows of the file; for the arguments see `scanner`."""
         return self.scanner(schema, **options).to_table()
 
     def to_batches(self, schema: pa.Schema | None = None, **options: Any) -> Iterator[pa.RecordBatch]:
-        """Return an iterator over the live rows of the file; the arguments are those of `scanner`."""
+        """Return an iterator over the live rows of the file; for the arguments see `scanner`."""
         return self.scanner(schema, **options).to_batches()
 
     def head(self, num_rows: int, **options: Any) -> pa.Table:
-        """Return the first live rows of the file; the other arguments are those of `scanner`."""
+        """Return the first live rows of the file; for the other arguments see `scanner`."""
         return self.scanner(**options).head(num_rows)
 
     def take(self, indices: Any, **options: Any) -> pa.Table:
-        """Return the live rows at the given positions; the other arguments are those of `scanner`.
+        """Return the live rows at these positions; for the other arguments see `scanner`.
 
         Raises `IndexError` when the file has fewer live rows.
         """
@@ -352,7 +352,7 @@ class DeltaDataset(LogDataset):
         return plan_scan(self._snapshot, self._on_files(predicate), columns)
 
     def head(self, num_rows: int, columns: Columns = None, filter: Given = None, **options: Any) -> pa.Table:
-        """Return the first rows; without a filter, a server may tell of no more files than that takes."""
+        """Return the first rows; without a filter, a server may list only the files these rows need."""
         predicate, needed = self._asked(columns, filter)
         if self._on_files(predicate) is not None or self._conditions or num_rows <= 0:
             return self.scanner(columns, filter, **options).head(num_rows)

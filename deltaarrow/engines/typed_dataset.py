@@ -29,10 +29,10 @@ def chosen_types(
     as_large_types: bool = False,
     dictionary_columns: Sequence[str] = (),
 ) -> pa.Schema:
-    """Return the schema of results: columns and types of `schema`, or those of the table with other types.
+    """Return the schema of results: `schema`, or the columns of the table with other types.
 
     Raises `SchemaMismatchError` for a column that is not in the table, or whose type is another in Delta, and
-    `UnsupportedFeatureError` for a dictionary of values that are neither texts nor binary.
+    `UnsupportedFeatureError` for a dictionary whose values are neither string nor binary.
     """
     own = snapshot.schema
     shown = own.to_arrow(as_large_types) if schema is None else schema
@@ -94,7 +94,7 @@ class TypedScanner(DeltaScanner):
 
 
 class TypedDataset(DeltaDataset):
-    """A `DeltaDataset` whose columns and types are those of `shown`, a result of `chosen_types`."""
+    """A `DeltaDataset` with the columns and types of `shown`, a result of `chosen_types`."""
 
     def __init__(
         self,

@@ -32,25 +32,25 @@ def connect(
     version), by a registered name, as ``lake.orders`` if the folder ``/data`` is attached as ``lake``, or as
     ``namespace.table`` of a catalog. Such a name never refers to a variable of the caller.
     Before DuckDB plans, files that cannot match the statement's conditions on the table, in WHERE and ON, are
-    skipped by partition values and statistics; DuckDB sees only the columns that the statement mentions. This
-    applies to queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO`` and ``EXPLAIN``
-    of one. Conditions that are not understood skip no file. The values of parameters are used.
+    skipped by partition values and statistics; DuckDB sees only the columns that the statement references.
+    This applies to queries, ``CREATE TABLE ... AS``, ``INSERT INTO ... SELECT``, ``COPY (...) TO`` and
+    ``EXPLAIN`` of one. Conditions that are not understood skip no file. The values of parameters are used.
 
     Args:
-        database: a DuckDB file or ``":memory:"``; or a connection, which is used as it is.
+        database: a DuckDB file or ``":memory:"``; or an open connection, which is used unchanged.
         read_only: open the file for reading.
-        config: DuckDB settings. ``python_scan_all_frames`` is switched on unless it is given, because
-            statements would not see the variables of the caller otherwise.
-        storage_options: for the paths and folders that statements and `DeltaConnection.attach` name.
-        catalog: where namespaces and tables have their names: an object, or a text as `open_catalog` takes
-            it, such as the folder of a `FileCatalog`, or the address of a Unity Catalog server with the name
-            of a catalog, as ``https://unity.example/main``. Tables may be named with the catalog too:
-            ``main.shop.orders``. Those of the namespace ``default`` are found by their names alone, unless
-            DuckDB has a table of that name or USE names another namespace. In DuckDB's dialect
+        config: DuckDB settings. ``python_scan_all_frames`` is enabled unless set here, because otherwise
+            statements would not see the variables of the caller.
+        storage_options: storage options of the paths and folders in statements and `DeltaConnection.attach`.
+        catalog: the catalog of namespaces and tables: an object, or a string for `open_catalog`, such as the
+            folder of a `FileCatalog`, or the address of a Unity Catalog server with the name of a catalog,
+            as ``https://unity.example/main``. A table name may include the catalog: ``main.shop.orders``.
+            Tables of the namespace ``default`` are found by their names alone, unless DuckDB has a table of
+            that name or USE names another namespace. In DuckDB's dialect
             CREATE TABLE and DROP TABLE mean DuckDB's own tables until USE names a namespace.
-        dialect: how statements are written that do not say it themselves: as DuckDB's SQL or as Spark's. With
-            Spark's, a database that is opened here shows times in UTC, the session time zone.
-        progress: told, while a statement of maintenance runs, how much is done and of how much.
+        dialect: the SQL dialect of statements, unless a call sets its own: ``duckdb`` or ``spark``. With
+            ``spark``, a database that is opened here shows timestamps in UTC, the session time zone.
+        progress: called during maintenance statements with the amount of work done so far and the total.
 
     >>> import deltaarrow, tempfile, pyarrow as pa
     >>> folder = tempfile.mkdtemp()

@@ -47,7 +47,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingTableNames):
         """Add table features and the features that they require.
 
         Args:
-            feature: one name or several, as texts or as `TableFeatures`.
+            feature: one name or several, as strings or as `TableFeatures`.
             allow_protocol_versions_increase: whether the reader and writer versions may rise.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
@@ -221,7 +221,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingTableNames):
 
         Args:
             domain: the name of the domain.
-            configuration: the text to store; any format.
+            configuration: the string to store, in any format.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
@@ -338,9 +338,9 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingTableNames):
         """Add nullable columns, or nullable fields to existing structs.
 
         Args:
-            fields: the new columns. A struct column that exists gains the fields that it lacks.
-            positions: the places of new columns by their paths: ``FIRST`` or ``AFTER name``, one after the
-                other in the order of `fields`. Others come last in the table or in their struct.
+            fields: the new columns. An existing struct column gets the fields that it lacks.
+            positions: the positions of new columns by path: ``FIRST`` or ``AFTER name``, applied in the order
+                of `fields`. Other columns become the last of the table or of their struct.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 
@@ -413,7 +413,7 @@ class TableAlterer(ColumnAlterer, FeatureDropper, TellingTableNames):
         Raises:
             SchemaMismatchError: the column does not exist, partitions or clusters the table, is used by a
                 constraint or a generated column, or is the last one of its table or struct.
-            UnsupportedFeatureError: the table has no column mapping, or a text inside the column is limited.
+            UnsupportedFeatureError: the table has no column mapping, or a CHAR or VARCHAR is in the column.
         """
         alteration = operations.drop_columns(
             self.table.snapshot,

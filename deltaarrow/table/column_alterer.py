@@ -64,7 +64,7 @@ class ColumnAlterer:
             drop_default: whether the column loses its default value.
             nullable: whether the column may hold NULL. False, which Spark refuses, reads the files whose
                 statistics do not exclude NULL.
-            position: the new place among its siblings: ``FIRST`` or ``AFTER name``.
+            position: the new position among its siblings: ``FIRST`` or ``AFTER name``.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
 

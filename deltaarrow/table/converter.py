@@ -53,9 +53,9 @@ def convert_to_deltalake(
     """Make a table of the Parquet files below a folder, or of an Iceberg table, where they are.
 
     Only the footers of the files are read. Files and folders are left out whose name begins with ``.``, or
-    with ``_`` and has no ``=``; if ``_spark_metadata`` of a stream is there, it says which files count. A
-    file without rows is not part of the table. The columns are those of all files together. Files that come
-    later are not part of the table, and nobody may change the files from now on.
+    with ``_`` and has no ``=``; if ``_spark_metadata`` of a stream exists, only the files it lists are
+    included. A file without rows is not part of the table. The table has the columns of all files. Files that
+    are added later are not part of the table, and the files must not be changed after the conversion.
 
     An Iceberg table keeps its columns with their field ids, its partitions and its properties. The table has
     the files of its current snapshot. Iceberg's metadata stays as it is, and later commits to the Iceberg
@@ -65,24 +65,24 @@ def convert_to_deltalake(
         uri: the folder.
         mode: what happens if the folder is a table: ``error`` raises, ``ignore`` does nothing.
         partition_by: the partition columns with their types: a `Schema`, a ``pyarrow.Schema`` or any object
-            that exports an Arrow schema, a list of `Field`, or types by name. If None, folders ``name=value``
-            tell: the type is ``integer`` or ``long`` if all values are whole numbers without leading zeros,
-            ``date`` if all are dates such as ``2026-01-31``, else ``string``.
+            that exports an Arrow schema, a list of `Field`, or types by name. If None, inferred from folders
+            ``name=value``: the type is ``integer`` or ``long`` if all values are whole numbers without
+            leading zeros, ``date`` if all are dates such as ``2026-01-31``, else ``string``.
         partition_strategy: ``hive`` for folders such as ``year=2026/month=1``; ``directory`` for ``2026/1``,
             with the columns of `partition_by` in order.
         name: the name of the table, for display.
         description: the description of the table, for display.
         configuration: table properties by name. ``delta.columnMapping.mode`` may be ``name``, which allows
-            blanks in names, or ``id`` if the files tell a field id of every column.
+            blanks in names, or ``id`` if the files have a field id for every column.
         storage_options: see `DeltaTable`.
         source_format: ``parquet`` or ``iceberg``; if None, a folder with ``metadata/*.metadata.json`` is an
             Iceberg table.
-        iceberg_metadata: the newest file of metadata of the Iceberg table, as its catalog names it. If None,
-            ``metadata/version-hint.text`` tells, or it is the one with the greatest number. A commit that
-            failed may have left that one: give the file if you can.
+        iceberg_metadata: the newest metadata file of the Iceberg table, according to its catalog. If None,
+            the file that ``metadata/version-hint.text`` names, else the file with the highest number. A
+            failed commit may have left that file, so pass the file if you know it.
         collect_stats: whether files get statistics, from their footers.
         dry_run: whether nothing is committed.
-        progress: told how many footers are read, and of how many.
+        progress: called with the number of footers read so far and the total.
         commit_properties: metadata and options of the commit.
         post_commithook_properties: whether the commit writes a checkpoint.
 
@@ -95,8 +95,9 @@ def convert_to_deltalake(
             partition columns.
         CorruptDataFileError: a file is not Parquet.
         UnsupportedFeatureError: a column has a type that Delta has not, or a folder is a table.
-            Of an Iceberg table also: it has delete files, partitions by a transform that Delta has not, files
-            that are not Parquet or tell no field ids, or a column of another type than its files.
+            Of an Iceberg table also: it has delete files, partitions by a transform that Delta
+            does not have, files that are not Parquet or have no field ids, or a column whose type differs
+            from its type in the files.
         CorruptLogError: the metadata of an Iceberg table is damaged, ambiguous, or leads out of the folder.
         MissingFilesError: a file of an Iceberg table is gone.
         MissingDependencyError: ``pyiceberg`` is not installed.

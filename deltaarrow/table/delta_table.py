@@ -103,7 +103,7 @@ class DeltaTable(TellingTableNames):
     Args:
         table_uri: the folder of the table: a local path or a URI with a scheme of fsspec; or its
             `TableLocation`; or its name, as ``shop.orders``, with a catalog of names.
-        version: the version to open, or a point in time (see `load_as_version`); the newest version if None.
+        version: the version to open, or a timestamp (see `load_as_version`); the newest version if None.
         storage_options: credentials and endpoints of the store, under fsspec's names; S3 also accepts the
             names of ``deltalake``. A pickled table contains them, secrets included.
         without_files: accepted for ``deltalake`` and ignored with a `DeprecationWarning`, as there; files are
@@ -112,7 +112,7 @@ class DeltaTable(TellingTableNames):
         skip_stats: the same.
         catalog: the catalog of a catalog-managed table, which holds its unpublished commits, for example
             `RatifiedCommits`; or a catalog of names, such as `UnityCatalog`, `DeltaSharingCatalog`
-            and `FileCatalog`, in which the table is found; a text as `open_catalog` takes it opens one, with
+            and `FileCatalog`, in which the table is looked up; a string is opened by `open_catalog` with
             `storage_options`.
         dialect: the SQL of conditions and expressions that the methods of the table take: ``spark``, or
             ``deltalake``, in which ``"x"`` is a column, for scripts written for that package; that of
@@ -239,12 +239,12 @@ class DeltaTable(TellingTableNames):
             storage_options: see `DeltaTable`.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: hooks that run after the commit.
-            raise_if_key_not_exists: accepted for ``deltalake``: a property outside of ``delta.`` is always
-                taken, and an unknown one in it never.
+            raise_if_key_not_exists: accepted for ``deltalake``: properties outside of ``delta.`` are always
+                accepted, unknown properties in it never.
             cluster_by: up to four clustering columns, by which `optimize` lays rows out. Write a field of
                 a struct with dots, such as ``address.city``. Excludes `partition_by`.
-            catalog: a catalog of names, which gives the table its place and its name; also a text, as for
-                `DeltaTable`.
+            catalog: a catalog of names, which allocates the table's location and registers its name; or a
+                string, as for `DeltaTable`.
 
         Raises:
             VersionExistsError: the table exists and `mode` is ``error`` or ``append``.
@@ -287,7 +287,7 @@ class DeltaTable(TellingTableNames):
         *,
         catalog: "str | os.PathLike[str] | Catalog | NamespaceCatalog | None" = None,
     ) -> bool:
-        """Tell whether a location has a Delta log, valid or not.
+        """Return whether a location has a Delta log, valid or not.
 
         Args:
             table_uri: the folder, or the name in `catalog`, as for `DeltaTable`.
@@ -301,17 +301,18 @@ class DeltaTable(TellingTableNames):
         return operations.is_table(store)
 
     def load_as_version(self, version: SupportsIndex | str | date) -> None:
-        """Move to another version, or to the version that was the newest at a point in time.
+        """Move to another version, or to the version that was the newest at a timestamp.
 
         Args:
-            version: a version number, or a point in time: an ISO 8601 text, a `datetime` or a `date`. A
-                time without a time zone is UTC; a date means its midnight.
+            version: a version number, or a timestamp: an ISO 8601 string, a `datetime` or a `date`. A
+                timestamp without a time zone is in UTC; a date means its midnight.
 
         Raises:
-            VersionNotFoundError: the log does not contain the version, or does not reach back to the time, or
-                the time is after the newest commit; the message names the versions that exist.
-            TypeError: `version` is not an integer, text, `datetime` or `date`.
-            ValueError: the text is not an ISO 8601 time.
+            VersionNotFoundError: the log does not contain the version, or does not reach back to the
+                timestamp, or the timestamp is after the newest commit; the message names the versions
+                that exist.
+            TypeError: `version` is not an integer, string, `datetime` or `date`.
+            ValueError: the string is not an ISO 8601 timestamp.
 
         >>> import tempfile, pyarrow as pa
         >>> from deltaarrow import write_deltalake
@@ -412,7 +413,7 @@ class DeltaTable(TellingTableNames):
 
         `timestamp` is the time of the version, in milliseconds since the epoch: the table at this time is
         this version. It is the in-commit timestamp or else the time of the commit file, as in Spark. The
-        values of `operationParameters` are texts, as in Spark's ``DESCRIBE HISTORY``.
+        values of `operationParameters` are strings, as in Spark's ``DESCRIBE HISTORY``.
 
         Args:
             limit: the largest number of commits to return; None returns every commit in the log.
@@ -457,7 +458,7 @@ class DeltaTable(TellingTableNames):
         Args:
             partition_filters: deprecated, as in ``deltalake``: tuples, as `file_pruning_predicate`.
             file_pruning_predicate: SQL text or ``(column, operator, value)`` tuples on any columns; only
-                partitions with a file that may hold matching rows are returned.
+                partitions with a file that may contain matching rows are returned.
 
         Raises:
             InvalidPredicateError: a condition cannot be parsed or names an unknown column.
@@ -525,8 +526,8 @@ class DeltaTable(TellingTableNames):
         there and False for each that is deleted.
 
         Raises:
-            CorruptDeletionVectorError: a vector fails one of its checks.
-            CorruptLogError: the log does not tell how many rows a file with a vector has.
+            CorruptDeletionVectorError: a deletion vector fails one of its checks.
+            CorruptLogError: the log does not contain the number of rows of a file with a deletion vector.
         """
         return _load("deletion_vector_masks")(self._snapshot).to_reader()
 
@@ -548,13 +549,13 @@ class DeltaTable(TellingTableNames):
             filesystem: reads the data files and deletion vectors, instead of the store of the table. Its
                 root is the folder of the table.
             parquet_read_options: accepted for ``deltalake``, with ``coerce_int96_timestamp_unit``: timestamps
-                are always read as microseconds. Columns of its ``dictionary_columns`` have to be texts or
-                binaries, and are dictionaries in results.
-            schema: the columns of results with their Arrow types, which must stand for the Delta types of
-                the columns, as ``large_string`` and dictionaries of texts do for ``string``.
-            as_large_types: whether texts, binaries and lists have types with 64-bit offsets; without an
-                effect if there is a `schema`.
-            file_pruning_predicate: SQL text or tuples. Files that cannot hold a matching row are skipped;
+                are always read as microseconds. Columns in ``dictionary_columns`` must be string or
+                binary; results contain them as dictionaries.
+            schema: the columns of results with their Arrow types, which must correspond to the Delta types
+                of the columns, as ``large_string`` and dictionaries of strings do to ``string``.
+            as_large_types: whether string, binary and list columns have types with 64-bit offsets; ignored if
+                `schema` is set.
+            file_pruning_predicate: SQL text or tuples. Files that cannot contain a matching row are skipped;
                 rows of the other files are not filtered. The SQL may contain ``variant_get`` with a path and
                 a type.
 
@@ -563,7 +564,7 @@ class DeltaTable(TellingTableNames):
             SchemaMismatchError: a column of `schema` is not in the table or has another Delta type.
             TypeError: `filesystem` is no file system.
             UnsupportedFeatureError: `parquet_read_options` has another unit of timestamps, or dictionaries of
-                columns that are neither texts nor binaries.
+                columns that are neither string nor binary.
             ValueError: both `partitions` and `file_pruning_predicate` are given.
 
         >>> import tempfile, pyarrow as pa
@@ -647,7 +648,7 @@ class DeltaTable(TellingTableNames):
     def scan(
         self, columns: list[str] | None = None, predicate: "str | Filters | None" = None
     ) -> pa.RecordBatchReader:
-        """Return the rows that match as a stream, of which only one batch is in memory at a time.
+        """Return the matching rows as a stream that holds one batch in memory at a time.
 
         Args:
             columns: the names of the columns, in any case and in the order of the result; all if None.
@@ -797,7 +798,7 @@ class DeltaTable(TellingTableNames):
         """Return the change data feed of a range of versions as a `pyarrow.dataset.Dataset`.
 
         ``deltaarrow.register(connection, name, feed)`` makes it a view in DuckDB; ``feed.to_polars()``
-        returns a `polars.LazyFrame`. Arguments and errors are those of `load_cdf`.
+        returns a `polars.LazyFrame`. It has the arguments and errors of `load_cdf`.
         """
         newest = self._snapshot.update()
         versions = scan.resolve_versions(
@@ -855,7 +856,7 @@ class DeltaTable(TellingTableNames):
         Raises:
             SchemaMismatchError: the condition names an unknown column.
             InvalidPredicateError: `predicate` is not a condition, or writes a column name in double quotes,
-                which Spark reads as text.
+                which Spark parses as a string.
             UnsupportedFeatureError: the condition or a feature of the table is not supported, or
                 ``delta.appendOnly`` forbids deletes.
             ConstraintViolationError: the condition cannot be computed for a row.
@@ -905,7 +906,7 @@ class DeltaTable(TellingTableNames):
         Args:
             updates: expressions in Spark SQL by column name; a field of a struct is named with dots, such as
                 ``address.city``. Expressions read the row as it was before the update.
-            new_values: Python values by column name, in place of `updates`.
+            new_values: Python values by column name, instead of `updates`.
             predicate: the rows to update, as a condition in Spark SQL; all rows if None.
             writer_properties: Parquet settings of the written files.
             error_on_type_mismatch: whether a value that the type of its column cannot hold is an error;
@@ -988,7 +989,7 @@ class DeltaTable(TellingTableNames):
             writer_properties: Parquet settings of the written files.
             streamed_exec: accepted for ``deltalake`` and ignored; sources are always streamed.
             max_spill_size: `memory_limit` in bytes, under the name of ``deltalake``.
-            max_temp_directory_size: bytes of temporary files of the join at most; as many as it takes if
+            max_temp_directory_size: the maximum size of the join's temporary files, in bytes; unlimited if
                 None.
             commit_properties: metadata and options of the commit.
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
@@ -1112,8 +1113,8 @@ class DeltaTable(TellingTableNames):
     ) -> None:
         """Commit data files that are in the folder of the table already, and removals of others.
 
-        The files are not read: their rows are not checked against constraints, and their columns have to be
-        those of the table.
+        The files are not read: their rows are not checked against constraints, and they must have the columns
+        of the table.
 
         Args:
             actions: `deltaarrow.transaction.AddAction` and, with mode ``append``, `RemoveAction`.
@@ -1126,8 +1127,8 @@ class DeltaTable(TellingTableNames):
             post_commithook_properties: whether the commit writes checkpoints and deletes expired log files.
 
         Raises:
-            MissingFilesError: an added file does not exist, or a removed one is not of the table.
-            SchemaMismatchError: the schema or the partition columns are not those of the table.
+            MissingFilesError: an added file does not exist, or a removed file is not part of the table.
+            SchemaMismatchError: the schema or the partition columns differ from those of the table.
             AppendOnlyError: ``delta.appendOnly`` forbids to remove rows.
             UnsupportedFeatureError: the table has column mapping, or cannot be written.
             CommitFailedError: the commit conflicts with a concurrent commit.
@@ -1170,7 +1171,7 @@ class DeltaTable(TellingTableNames):
         The page is one HTML document that loads nothing from the network and runs no script. It shows sizes
         of files, deleted rows, commits over time, bytes per version, the share of files that a query for one
         value of each column opens, and what OPTIMIZE and VACUUM would do, from the log alone. Very many files
-        are sampled for the columns. Texts of the table are escaped, and secrets in its URI are left out.
+        are sampled for the columns. Strings of the table are escaped, and secrets in its URI are omitted.
 
         Raises:
             CorruptLogError: the log has a malformed file.
@@ -1263,9 +1264,9 @@ class DeltaTable(TellingTableNames):
         Statistics are loose after rows were deleted by deletion vectors, and missing in files of writers that
         collect none, or none of a column that ``delta.dataSkippingStatsColumns`` or
         ``delta.dataSkippingNumIndexedCols`` has chosen since. Statistics of columns that these properties no
-        longer choose are removed. The log tells which files to examine. Footers are read first, and then the
-        live rows of columns that a footer does not tell exactly: floating point, long strings, arrays, and
-        all columns of a file with deleted rows.
+        longer choose are removed. The log determines which files to examine. Footers are read first, then the
+        live rows of columns for which a footer is not exact: floating point, long strings, arrays, and all
+        columns of a file with deleted rows.
 
         One commit ``COMPUTE STATS`` adds the files whose statistics change again; their rows, deletion
         vectors, tags and row ids stay. Nothing is committed where nothing changes. Files that other writers
@@ -1277,13 +1278,13 @@ class DeltaTable(TellingTableNames):
                 are loose. None: every column that is to have statistics.
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
             predicate: SQL text on partition columns.
-            full: whether files are examined too whose statistics look complete, as delta-spark does.
+            full: whether to examine also files whose statistics look complete, as delta-spark does.
             max_concurrent_tasks: how many files are read at once; if None, the number of processors, or 16
                 where the table is not on a disk.
-            commit_properties: what else goes into the commit.
+            commit_properties: metadata and options of the commit.
             post_commithook_properties: whether checkpoints are written.
-            progress: is told how many bytes of files are examined, and how many there are.
-            dry_run: whether to return which files would be examined, and do nothing.
+            progress: called with the number of bytes examined so far and the total.
+            dry_run: whether to return which files would be examined, without doing it.
 
         Returns:
             ``numFilesConsidered``, ``numFilesExamined``, ``numFilesRead`` (beyond the footer) and
@@ -1406,12 +1407,12 @@ class DeltaTable(TellingTableNames):
         """Delete the table: its log and all files in its folder. Nothing brings it back.
 
         First a commit makes the table unreadable for every engine; then the files are deleted, the log last.
-        If it is killed, the table cannot be read, and the next call, or ``deltaarrow drop``, goes on. Links
-        are deleted and not followed; files in other places stay.
+        If it is killed, the table cannot be read, and the next call, or ``deltaarrow drop``,
+        continues. Links are deleted and not followed; files in other locations stay.
 
         Args:
             dry_run: whether nothing is deleted.
-            progress: told how many files are deleted, and of how many.
+            progress: called with the number of files deleted so far and the total.
 
         Returns:
             ``dry_run``, ``num_files`` that were deleted, and ``kept``: links to folders, which stay.
@@ -1466,18 +1467,19 @@ class DeltaTable(TellingTableNames):
     ) -> "dict[str, Any] | RestorePlan":
         """Make an older version the newest one again, by a commit that can itself be restored.
 
-        The newest version is replaced, whichever is open. Rows, schema and properties are those of the older
-        version, row ids included; its files are used again, none is written. The protocol keeps all its
-        features, identity columns go on from their highest number, and domains of users stay as they are.
+        The newest version is replaced, whichever is open. The new version has the rows (with their row ids),
+        the schema and the properties of the older version; it reuses its files and writes none. The protocol
+        keeps all its features, identity columns continue from their highest number, and domains of users do
+        not change.
         Nothing is committed if the target is the newest version.
 
         Args:
-            target: a version number, or a point in time as for `load_as_version`; a time after the newest
-                commit is refused.
+            target: a version number, or a timestamp as for `load_as_version`; a timestamp after the newest
+                commit raises an error.
             ignore_missing_files: whether a version is restored although some of its files are gone. Reading
                 the table then fails until they are back or removed.
             protocol_downgrade_allowed: whether the protocol becomes that of the older version as well.
-            commit_properties: what else goes into the commit.
+            commit_properties: metadata and options of the commit.
             post_commithook_properties: whether a checkpoint is written.
             dry_run: whether only the plan is returned.
 
@@ -1548,16 +1550,16 @@ class DeltaTable(TellingTableNames):
 
         Args:
             target: the folder of the clone, a path or a URI.
-            version: a version number, or a point in time as for `load_as_version`; the open version if None.
+            version: a version number, or a timestamp as for `load_as_version`; the open version if None.
             shallow: whether the clone refers to files of this table.
             replace: whether an existing table becomes the clone: one without rows, which keeps its history,
                 or an earlier deep clone of this table, whatever was written to it since.
             properties: table properties of the clone, in addition to those of this table.
-            storage_options: those of the target; those of this table if None.
-            commit_properties: what else goes into the commit.
+            storage_options: the options of the target; the options of this table if None.
+            commit_properties: metadata and options of the commit.
             post_commithook_properties: whether a checkpoint is written.
             parallelism: in how many threads files are copied.
-            progress: told how many bytes are copied, and of how many.
+            progress: called with the number of bytes copied so far and the total.
             dry_run: whether only the plan is returned.
 
         Returns:
@@ -1629,7 +1631,7 @@ class DeltaTable(TellingTableNames):
 
         - by default the log is asked, as far as it reaches: files that it says were removed before the
           retention. Nothing is listed.
-        - `lite` does the same, and refuses a log that was cleaned up too far to tell of all of them.
+        - `lite` does the same, and raises an error if log cleanup has deleted a commit that it needs.
         - `full` lists the storage, and finds every file older than the retention that nobody needs. It
           deletes empty folders too, unless they were made within the last hour.
         - `inventory` does that with a list of yours.
@@ -1642,18 +1644,18 @@ class DeltaTable(TellingTableNames):
             post_commithook_properties: whether checkpoints are written.
             full: list the storage.
             keep_versions: versions whose files stay.
-            lite: go by the log, and only if it tells all.
+            lite: use only the log; raise an error if the log does not list all removed files.
             inventory: an Arrow table with the columns ``path`` (absolute), ``length``, ``isDir`` and
                 ``modificationTime`` (milliseconds since the epoch).
             parallelism: in how many threads files are deleted; 8 if None.
-            progress: told how many files are deleted, and of how many.
+            progress: called with the number of files deleted so far and the total.
 
         Returns:
             The files, by their names in the folder of the table; those that could not be deleted are not
             among them, and are logged as warnings.
 
         Raises:
-            VacuumError: the retention is too short, or the log does not tell enough for `lite`.
+            VacuumError: the retention is too short, or the log is not complete enough for `lite`.
             SchemaMismatchError: the inventory lacks a column.
             VersionNotFoundError: a version to keep is not there.
             UnsupportedFeatureError: the table has a feature that is not supported, or a catalog manages it.
@@ -1715,7 +1717,7 @@ class DeltaTable(TellingTableNames):
             enforce_retention_duration: whether a retention that is shorter than the property is refused.
             full: list the storage.
             keep_versions: versions whose files stay.
-            lite: go by the log, and only if it tells all.
+            lite: use only the log; raise an error if the log does not list all removed files.
             inventory: an Arrow table of paths.
 
         Returns:

@@ -92,12 +92,12 @@ def describe_protocol(snapshot: Snapshot) -> ProtocolVersions:
 
 
 def json_text(value: object) -> str | None:
-    """A text as it is, and any other value in JSON, as in the log."""
+    """A string unchanged; any other value as JSON, as in the log."""
     return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def describe_commits(infos: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return `commitInfo` objects with the values of `operationParameters` as texts, as Spark shows them."""
+    """Return `commitInfo` objects with the values of `operationParameters` as strings, as in Spark."""
     for info in infos:
         if isinstance(parameters := info.get("operationParameters"), dict):
             info["operationParameters"] = {name: json_text(value) for name, value in parameters.items()}
@@ -174,7 +174,7 @@ def add_actions(snapshot: Snapshot, *, flatten: bool = False) -> pa.Table:
 
 
 def _collected(snapshot: Snapshot, data: StructType) -> set[str]:
-    """The names of the data columns of which the table collects statistics of the whole or of a part."""
+    """The names of the data columns for which, or for parts of which, the table collects statistics."""
     leaves = file_statistics.statistics_columns(
         snapshot.schema, snapshot.partition_columns, snapshot.metadata.configuration, snapshot.mapping_mode
     )
@@ -227,7 +227,7 @@ def _flattened(prefix: str, values: pa.ChunkedArray) -> dict[str, pa.ChunkedArra
 
 
 def partition_texts(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the values of each partition column for files, as texts of the log."""
+    """Return the values of each partition column for files, as strings of the log."""
     import pyarrow.compute as pc
 
     values = files.column("partition_values")
@@ -236,7 +236,7 @@ def partition_texts(snapshot: Snapshot, files: pa.Table) -> dict[str, pa.Chunked
 
 
 def _partition_values(snapshot: Snapshot, column: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the values of a partition column, given their texts in the log."""
+    """Return the values of a partition column, given their strings in the log."""
     kind = snapshot.schema.field(column).type
     assert isinstance(kind, PrimitiveType)  # so says the protocol, and so does `Snapshot`
     return pa.chunked_array([parse_partition_values(texts, kind, column)])

@@ -36,8 +36,8 @@ class Change:
     Attributes:
         part: ``column``, ``table``, ``property`` or ``protocol``.
         name: what differs, such as the name of the column.
-        before: its value in the older version, as text.
-        after: its value in the newer version.
+        before: its value in the older version, as a string.
+        after: its value in the newer version, as a string.
     """
 
     part: str
@@ -94,7 +94,7 @@ class VersionDifference:
         """Return how many rows came and went: a row that was updated is counted as both.
 
         Rows are equal if all columns of the newer version are. A column that the older version lacks was NULL
-        there; one whose type changed is compared by its text. A row that moved to another file, or was
+        there; a column whose type changed is compared as a string. A row that moved to another file, or was
         changed and changed back, is not counted.
 
         Raises the exceptions of reading files.
@@ -111,7 +111,7 @@ class VersionDifference:
     def open_rows(self) -> Iterator[pa.RecordBatchReader]:
         """Give the rows that came and went, with ``insert`` or ``delete`` in the column ``_change_type``.
 
-        The columns are those of the newer version. The order is unspecified.
+        The rows have the columns of the newer version. The order is unspecified.
 
         Raises `SchemaMismatchError` if the table has a column ``_change_type``, and the exceptions of reading
         files.

@@ -40,7 +40,7 @@ class FeatureDropper:
         A call that was interrupted can be repeated.
 
         Args:
-            feature: the name of the feature, as a text or as one of `TableFeatures`.
+            feature: the name of the feature, as a string or as one of `TableFeatures`.
             truncate_history: whether the older versions are deleted, as ``TRUNCATE HISTORY`` does. A call
                 that finds the feature in use removes it and raises; a call after
                 ``delta.dropFeatureTruncateHistory.retentionDuration`` (24 hours) then drops it.

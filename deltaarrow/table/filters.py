@@ -40,7 +40,7 @@ def row_condition(
     partition_columns: Sequence[str] = (),
     dialect: str = "spark",
 ) -> "scan.RowCondition":
-    """Return SQL text, which is in `dialect`, or tuples as a condition on rows of a schema.
+    """Return SQL text in `dialect`, or tuples, as a condition on rows of a schema.
 
     Raises `InvalidPredicateError` for a filter that cannot be parsed or names an unknown column, and
     `TypeError` for a filter of another type.
@@ -75,7 +75,7 @@ def _padded(node: "Predicate", lengths: Mapping[str, int]) -> "Predicate":
 
 
 def partition_predicate(snapshot: Snapshot, filters: "Filters") -> "Predicate":
-    """Return tuples on partition columns as a predicate; values may be texts."""
+    """Return tuples on partition columns as a predicate; values may be strings."""
     partitions = snapshot.partition_columns
     predicate = row_condition(filters, snapshot.schema, partitions).predicate
     if other := sorted({path[0] for path in expressions.columns_of(predicate)} - set(partitions)):

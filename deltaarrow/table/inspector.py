@@ -76,7 +76,7 @@ class TableInspector(TellingTableNames):
 
         The columns are ``path``, ``size_bytes``, ``modification_time``, ``num_records`` and ``deleted_rows``
         (of ``num_records``), ``clustering_provider`` and, for a partitioned table, the struct ``partition``
-        with the texts of the log. `DeltaTable.get_add_actions` has the statistics of each column too.
+        with the strings of the log. `DeltaTable.get_add_actions` has the statistics of each column too.
 
         >>> import tempfile
         >>> from deltaarrow import DeltaTable, write_deltalake
@@ -104,7 +104,7 @@ class TableInspector(TellingTableNames):
         """Return the partitions: the totals of their files, and their values.
 
         The columns are ``num_files``, ``size_bytes``, ``num_records``, ``deleted_rows`` and, for a
-        partitioned table, the struct ``partition`` with the texts of the log; another table has one row.
+        partitioned table, the struct ``partition`` with the strings of the log; another table has one row.
         ``num_records`` is NULL if a file has no statistics.
         """
         files = self._snapshot.files(columns=["size", "stats", "partition_values", "deletion_vector"])
@@ -138,7 +138,7 @@ class TableInspector(TellingTableNames):
     def history(self, limit: int | None = None) -> pa.Table:
         """Return the `commitInfo` of each commit with its ``version``, newest first, as `DeltaTable.history`.
 
-        Parameters and metrics are maps of texts. What a writer did not record is NULL.
+        Parameters and metrics are maps of strings. Values that the writer did not record are NULL.
 
         Args:
             limit: the largest number of commits to return; None returns every commit in the log.
@@ -154,7 +154,7 @@ class TableInspector(TellingTableNames):
 
         The columns are ``path`` (in Spark's notation), ``type``, ``nullable``, ``comment``, ``default``,
         ``generated`` (the expressions), ``physical_path``, ``field_id``, ``is_partition`` and
-        ``has_statistics``, which tells whether new files get statistics of it.
+        ``has_statistics`` (whether new files get statistics of the column).
 
         >>> import tempfile
         >>> from deltaarrow import DeltaTable
@@ -203,7 +203,7 @@ class TableInspector(TellingTableNames):
         """Return the removed files that the log still names, which VACUUM may delete after the retention.
 
         The columns are ``path``, ``deletion_timestamp``, ``data_change``, ``size_bytes`` and
-        ``partition_values``, a map from physical names to texts.
+        ``partition_values``, a map from physical names to strings.
         """
         state = self._snapshot.replayed().state
         parts = [part.select(_TOMBSTONES) for part in stream_files(state, RemoveFile.KEY, _TOMBSTONES)]

@@ -41,8 +41,8 @@ class TableMerger(TellingTableNames):
         reads_table: whether the source was computed from the rows of the table at this version; so it is if
             the source is the table.
         dialect: the SQL of the expressions; see `DeltaTable`.
-        tries: whether a value that does not fit the type of its column becomes NULL.
-        spill_limit: the bytes that the join may spill to disk at most; as many as it takes if None.
+        tries: whether a value that does not fit the type of its column is replaced by NULL.
+        spill_limit: the maximum number of bytes that the join spills to disk; unlimited if None.
         cuts_times: whether timestamps of the source lose their digits below microseconds.
 
     >>> import tempfile, pyarrow as pa
@@ -199,7 +199,7 @@ class TableMerger(TellingTableNames):
         Raises:
             SchemaMismatchError: a column is unknown, or a value does not fit its column.
             InvalidPredicateError: a predicate is not a condition, or writes a column name in double quotes,
-                which Spark reads as text.
+                which Spark parses as a string.
             UnsupportedFeatureError: several source rows match one row of the table, or an expression or a
                 feature of the table is not supported.
             ConstraintViolationError: a row breaks a constraint, or a value cannot be computed.

@@ -1,4 +1,4 @@
-"""The place of a table by its name in a catalog, and the making of one there."""
+"""Lookup and creation of tables by name in a catalog."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -30,7 +30,7 @@ _INSTEAD_OF = {
     "replaceWhere": "predicate with mode='overwrite'",
     "replace_where": "predicate with mode='overwrite'",
 }
-"""Arguments that users know from elsewhere -> the argument that does the same here, first in the text."""
+"""Arguments of other libraries -> the equivalent argument here, first in the text."""
 
 _NEEDLESS = {
     "arrow_schema_conversion_mode": "leave it out: every Arrow type that fits is stored",
@@ -40,7 +40,7 @@ _NEEDLESS = {
     "max_partitions": "leave it out: any number of partitions is written",
     "schema": "cast the data instead, such as with data.cast(schema)",
 }
-"""Arguments that nothing takes the place of -> what to do."""
+"""Arguments without an equivalent -> what to do instead."""
 
 
 def tells_old_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -85,27 +85,27 @@ class TableOptimizer(TableReorganizer):
         """Do what Spark's ``OPTIMIZE`` does: cluster the table if it has clustering columns, else compact it.
 
         Rows of a clustered table are laid out along the Hilbert curve through its clustering columns, so that
-        each new file has a small range of each column. New files are laid out with those older ones that
-        they overlap, if these are not more than twenty times as many bytes. Spark lays out all older ones
-        anew. As in Spark, files clustered by other columns are left alone.
+        each new file has a small range of each column. New files are clustered together with the
+        older files that they overlap, if these have at most twenty times their bytes. Spark rewrites all
+        older files. As in Spark, files clustered by other columns are left alone.
 
         Args:
             predicate: SQL text on partition columns, which clustered tables do not have.
-            target_size: bytes of old files that become one new file, about. The property
-                ``delta.targetFileSize`` if None, or else 1 GiB, as in Spark.
-            min_cube_size: files that were clustered together, and have so many bytes, are left alone. 100 GiB
-                if None, as in Spark.
+            target_size: the approximate number of bytes of old files that are rewritten to one new file. If
+                None, the property ``delta.targetFileSize``, else 1 GiB, as in Spark.
+            min_cube_size: files that were clustered together and have at least this many bytes are not
+                rewritten; 100 GiB if None, as in Spark.
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
-            max_temp_directory_size: bytes of temporary files at most.
-            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
+            max_temp_directory_size: the maximum size of temporary files, in bytes.
+            memory_limit: the maximum memory for reading, sorting and writing, such as ``"1GB"`` or ``"20%"``.
             min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
                 others are still written. One commit at the end if None.
             writer_properties: how Parquet is written.
             commit_properties: what else goes into the commits.
             post_commithook_properties: whether checkpoints are written.
-            progress: is told how many bytes of old files are rewritten, and how many there are.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            progress: called with the number of bytes of old files rewritten so far and the total.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
             the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
@@ -238,8 +238,8 @@ class TableOptimizer(TableReorganizer):
             min_file_size: smaller files are rewritten; `target_size` if None.
             max_deleted_rows_ratio: files are rewritten of whose rows a larger part is deleted, be they as
                 large as they may. Unlike Spark, such a file is rewritten also if it is the only one.
-            progress: is told how many bytes of old files are rewritten, and how many there are.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            progress: called with the number of bytes of old files rewritten so far and the total.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
             the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
@@ -338,20 +338,20 @@ class TableOptimizer(TableReorganizer):
         is called.
 
         Args:
-            target_size: bytes of old files that become one new file, about.
-            min_cube_size: files that were clustered together by today's columns, and have so many bytes, are
-                left alone; 100 GiB if None.
+            target_size: the approximate number of bytes of old files that are rewritten to one new file.
+            min_cube_size: files that were clustered together by the current columns and have at least this
+                many bytes are not rewritten; 100 GiB if None.
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
-            max_temp_directory_size: bytes of temporary files at most.
-            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
+            max_temp_directory_size: the maximum size of temporary files, in bytes.
+            memory_limit: the maximum memory for reading, sorting and writing, such as ``"1GB"`` or ``"20%"``.
             min_commit_interval: seconds, or a `timedelta`, after which finished files are committed while
                 others are still written. One commit at the end if None.
             writer_properties: how Parquet is written.
             commit_properties: what else goes into the commits.
             post_commithook_properties: whether checkpoints are written.
-            progress: is told how many bytes of old files are rewritten, and how many there are.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            progress: called with the number of bytes of old files rewritten so far and the total.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
             the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.
@@ -453,21 +453,21 @@ class TableOptimizer(TableReorganizer):
         Args:
             columns: names of columns in Spark's notation, fields of structs too (``"a.b"``).
             partition_filters: ``(column, operator, value)`` tuples on partition columns.
-            target_size: bytes of old files that become one new file, about. The property
-                ``delta.targetFileSize`` if None, or else 1 GiB, as in Spark.
+            target_size: the approximate number of bytes of old files that are rewritten to one new file. If
+                None, the property ``delta.targetFileSize``, else 1 GiB, as in Spark.
             max_concurrent_tasks: how many new files are written at once; the number of processors if None.
             max_spill_size: bytes of rows that are held in memory; more are sorted through temporary files.
                 512 MiB if None.
-            max_temp_directory_size: bytes of temporary files at most; as many as it takes if None.
+            max_temp_directory_size: the maximum size of temporary files, in bytes; unlimited if None.
             min_commit_interval: seconds, or a `timedelta`, after which finished partitions are committed
                 while others are still written. One commit at the end if None.
             writer_properties: how Parquet is written.
             commit_properties: what else goes into the commits.
             post_commithook_properties: whether checkpoints are written.
             predicate: SQL text on partition columns, as in ``OPTIMIZE table WHERE ... ZORDER BY ...``.
-            memory_limit: what reading, sorting and writing may take, as text: ``"1GB"``, ``"20%"``.
-            progress: is told how many bytes of old files are rewritten, and how many there are.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            memory_limit: the maximum memory for reading, sorting and writing, such as ``"1GB"`` or ``"20%"``.
+            progress: called with the number of bytes of old files rewritten so far and the total.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
             the metrics of ``deltalake``; with `dry_run` an `OptimizePlan`.

@@ -1,7 +1,7 @@
-"""Pruning by conditions on text partition columns that only the values themselves can decide.
+"""Pruning by conditions on string partition columns that need each partition's value.
 
-Spark compares a text with a number as numbers: ``year >= 2021`` on a text column. No bound of texts tells
-that, but each partition has one value, on which the condition is computed.
+Spark compares a string with a number as numbers: ``year >= 2021`` on a string column. String bounds cannot
+decide that, but each partition has one value, for which the condition is evaluated.
 """
 
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ _MOST = 1_000
 
 
 def predicate_on_files(snapshot: Snapshot, condition: "RowCondition") -> "Predicate":
-    """Return the predicate of a condition, with what it says of partitions that have texts as values."""
+    """Return the predicate of a condition, including its result for values of string partition columns."""
     texts = [each for each in snapshot.partition_columns if snapshot.schema.field(each).type == _STRING]
     undecided = [
         each
@@ -40,7 +40,7 @@ def predicate_on_files(snapshot: Snapshot, condition: "RowCondition") -> "Predic
 
 
 def _decided(snapshot: Snapshot, condition: "Condition", texts: list[str]) -> "Predicate | None":
-    """Return which partitions a condition keeps; None if it cannot be told."""
+    """Return the partitions that satisfy a condition; None if unknown."""
     names = [each for each in texts if any(path[0] == each for path in condition.columns)]
     # An empty text is NULL in the log.
     found = {tuple(each[name] or None for name in names) for each in list_partitions(snapshot)}

@@ -15,7 +15,7 @@ _R = TypeVar("_R")
 def takes_positionally(*names: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Return a decorator of a function whose keyword arguments `names` may follow the positional ones.
 
-    The order of `names` is that of ``deltalake``. A call that uses it is told to name the arguments.
+    The order of `names` is that of ``deltalake``. A call that uses it gets a warning to name the arguments.
 
     Raises (the function):
         TypeError: there are more positional arguments, or one is given twice.

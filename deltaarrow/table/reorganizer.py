@@ -71,10 +71,10 @@ class TableReorganizer(TableRewriter):
             commit_properties: what else goes into the commit.
             post_commithook_properties: whether checkpoints are written.
             progress: as for `compact`.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
-            metrics as those of `compact`; with `dry_run` an `OptimizePlan`.
+            the metrics of `compact`; with `dry_run` an `OptimizePlan`.
 
         Raises:
             CorruptDataFileError: the footer of a file cannot be read.
@@ -144,7 +144,7 @@ class TableReorganizer(TableRewriter):
         out again by the next ``table.optimize()``. Chapter *Iceberg Compatibility V2* of the protocol.
 
         A third commit sets ``delta.universalFormat.enabledFormats``. From then on, Iceberg metadata is
-        written after each commit, and the table can be read as an Iceberg table at the same place.
+        written after each commit, and the table can be read as an Iceberg table at the same location.
 
         Nothing is committed where all of it is done. A call after one that was stopped, or that lost
         against another writer, goes on where that one was.
@@ -155,11 +155,11 @@ class TableReorganizer(TableRewriter):
             writer_properties: how Parquet is written.
             commit_properties: what else goes into the commits.
             post_commithook_properties: whether checkpoints are written.
-            progress: is told how many bytes of old files are rewritten, and how many there are.
-            dry_run: whether to return what would be rewritten, and do nothing.
+            progress: called with the number of bytes of old files rewritten so far and the total.
+            dry_run: whether to return what would be rewritten, without rewriting it.
 
         Returns:
-            metrics as those of `compact`; with `dry_run` an `OptimizePlan`.
+            the metrics of `compact`; with `dry_run` an `OptimizePlan`.
 
         Raises:
             UnsupportedFeatureError: another version, or a feature that this release does not write.

@@ -50,8 +50,8 @@ def sink_delta(
 ) -> "WriteResult | TableMerger":
     """Run a lazy frame and write its rows to a Delta table while they come; commit once at the end.
 
-    The arguments are those of `polars.LazyFrame.sink_delta`, which writes with ``deltalake``. The rows are
-    never collected. If the query fails, nothing is committed.
+    It has the arguments of `polars.LazyFrame.sink_delta`, which writes with ``deltalake``. The rows are never
+    collected. If the query fails, nothing is committed.
 
     Args:
         frame: the query.

@@ -98,7 +98,7 @@ def write_deltalake(
             whether small files are compacted after it.
         partition_overwrite_mode: ``dynamic`` makes mode ``overwrite`` replace only the partitions of the
             data; ``static`` replaces all rows, or the rows of `predicate`.
-        options: the options of Spark's writer, in place of these arguments: `replaceWhere`,
+        options: the options of Spark's writer, instead of these arguments: `replaceWhere`,
             `partitionOverwriteMode`, `mergeSchema`, `overwriteSchema`, `txnAppId`, `txnVersion`,
             `userMetadata` and `optimizeWrite`, which writes as few files a partition as possible; and the
             settings of Spark's sessions `spark.databricks.delta.autoCompact.enabled`, `.minNumFiles`,
@@ -115,8 +115,8 @@ def write_deltalake(
         cast: whether values are cast to the types of the table's columns where these are of another kind:
             2.0 to a long, a string to a date. A value that has no equal in the type is an error, such as 2.5
             for a long; a double becomes the nearest float. Columns inside structs, lists and maps stay.
-        catalog: a catalog of names, in which the table is found, or which gives a new one its place; also a
-            text, as for `DeltaTable`.
+        catalog: a catalog of names, in which the table is looked up, or which allocates the location of a
+            new table; or a string, as for `DeltaTable`.
 
     Returns:
         The committed version and the numbers of written and replaced files and rows. ``deltalake`` returns

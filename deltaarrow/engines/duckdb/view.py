@@ -431,7 +431,7 @@ def query_all(
     Args:
         tables: the tables by their names in the query.
         sql: a query in DuckDB's SQL; times are in UTC.
-        has_views: return texts and binaries as Arrow's views.
+        has_views: return string and binary columns as Arrow view types.
         options: settings of DuckDB.
 
     Raises:

@@ -335,7 +335,7 @@ def scan_delta(
 
     Args:
         table: a path, a URI, a `DeltaTable` or a `Snapshot`; or the name of a table in `catalog`.
-        version: the version to read, or a point in time as for `DeltaTable`; by default the newest version
+        version: the version to read, or a timestamp as for `DeltaTable`; by default the newest version
             for a path, the opened version otherwise.
         storage_options: as for `DeltaTable`; used if `table` is a path.
         row_tracking: add the columns ``_metadata.row_id`` and ``_metadata.row_commit_version``. Queries that
