@@ -1,12 +1,16 @@
 """DROP: what goes and what stays, and that a drop that is killed anywhere leaves nothing that reads."""
 
+import contextlib
+import shutil
+
 import pyarrow as pa
 import pytest
 
 from deltaarrow import DeltaTable, write_deltalake
 from deltaarrow.errors import DeltaError, TableNotFoundError, UnsupportedFeatureError
 from deltaarrow.operations import drop_table, plan_drop
-from deltaarrow.storage import open_store
+from deltaarrow.operations.define.drop_table import delete_abandoned
+from deltaarrow.storage import LocalStore, open_store
 from tests.support.system_calls import Calls, Killed
 
 
@@ -104,3 +108,29 @@ def test_a_writer_that_began_before_loses(tmp_path):
     with pytest.raises(DeltaError), transaction as staged:
         staged.set_application("a", 1)
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+class _Stopping(LocalStore):
+    """The store of a process that is killed when it begins to delete the files of a table."""
+
+    def delete_all(self, names):
+        raise Killed
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_table_goes_that_another_process_begins_to_drop_meanwhile(tmp_path, monkeypatch, is_killed):
+    def drop():
+        with contextlib.suppress(TableNotFoundError, Killed):
+            drop_table(_Stopping(str(path)) if is_killed else open_store(path))
+
+    make(tmp_path / "t", versions=1)
+    for nth in range(100):
+        path = tmp_path / str(nth)
+        shutil.copytree(tmp_path / "t", path)
+        with monkeypatch.context() as patch:
+            calls = Calls(patch, nth, drop, is_last=False)
+            delete_abandoned(open_store(path))
+        assert not path.exists()
+        if calls.left >= 0:
+            break
+    assert 3 < nth < 99

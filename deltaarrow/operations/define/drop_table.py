@@ -18,9 +18,15 @@ from pathlib import Path
 import orjson
 
 from deltaarrow.actions import CommitInfo, Protocol
-from deltaarrow.errors import CommitFailedError, StorageError, TableNotFoundError, UnsupportedFeatureError
+from deltaarrow.errors import (
+    CommitFailedError,
+    DeltaError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 from deltaarrow.features import ensure_writable
-from deltaarrow.log import LOG_FOLDER, LogFileKind, has_versions, is_catalog_store, list_log
+from deltaarrow.log import LOG_FOLDER, LogFileKind, commit_name, has_versions, is_catalog_store, list_log
 from deltaarrow.runtime.clock import Clock, system_clock
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
@@ -85,8 +91,8 @@ def plan_drop(store: Store) -> DropPlan:
             feature="drop of a symbolic link",
         )
     table_id = None
-    if _barrier(store) is None:
-        snapshot = Snapshot.load(store)
+    snapshot = _snapshot_or_barrier(store)
+    if isinstance(snapshot, Snapshot):
         table_id = snapshot.metadata.id
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
         FileSystemCommitter(store).ensure_able()
@@ -131,8 +137,12 @@ def drop_table(
     `TableNotFoundError` if the id in the metadata is not `table_id`, and `StorageError` for a file that
     cannot be deleted: the table stays unreadable, and the next drop goes on.
     """
-    plan_drop(store)
-    return _delete_dropped(store, _barrier(store) or _commit_barrier(store, table_id, clock), progress)
+    plan = plan_drop(store)
+    barrier = _commit_barrier(store, table_id, clock)
+    try:
+        return _delete_dropped(store, barrier, progress)
+    except TableNotFoundError:
+        return plan  # another process has gone on with the drop, and ended it
 
 
 def _delete_dropped(
@@ -166,12 +176,13 @@ def _delete_dropped(
 def delete_abandoned(store: Store) -> None:
     """Delete all files in a folder that is nobody else's; of a link only that.
 
-    Raises the errors of `drop_table` for a folder with a log.
+    Several processes may do this at the same time. Raises the errors of `drop_table` for a folder with a log.
     """
     if delete_link(store):
         return
     if has_versions(list_log(store)):
-        drop_table(store)
+        with contextlib.suppress(TableNotFoundError):
+            drop_table(store)
     _delete_files(store, "")
 
 
@@ -253,11 +264,31 @@ def _barrier(store: Store) -> str | None:
     return None
 
 
+def _snapshot_or_barrier(store: Store) -> Snapshot | str:
+    """Return the table, or the name of the commit that made it unreadable.
+
+    Raises `TableNotFoundError` if there is none, and the errors of `Snapshot.load`.
+    """
+    if (barrier := _barrier(store)) is not None:
+        return barrier
+    try:
+        return Snapshot.load(store)
+    except DeltaError as error:
+        # Another process may have begun to drop the table since, and may even have ended that.
+        if (barrier := _barrier(store)) is not None:
+            return barrier
+        if has_versions(list_log(store)) or isinstance(error, TableNotFoundError):
+            raise
+        raise TableNotFoundError(f"another process has just dropped {store.uri}") from error
+
+
 def _commit_barrier(store: Store, table_id: str | None, clock: Clock) -> str:
-    """Commit the protocol that nobody supports, and return the name of the commit."""
+    """Commit the protocol that nobody supports, unless it is there; return the name of the commit."""
     committer = FileSystemCommitter(store)
     for _ in range(_MAX_TRIES):
-        snapshot = Snapshot.load(store)
+        snapshot = _snapshot_or_barrier(store)
+        if not isinstance(snapshot, Snapshot):
+            return snapshot
         if table_id not in (None, snapshot.metadata.id):
             raise TableNotFoundError(f"{store.uri} has another table by now, which stays")
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
@@ -277,9 +308,12 @@ def _commit_barrier(store: Store, table_id: str | None, clock: Clock) -> str:
             reader_features=(DROPPED_FEATURE,),
             writer_features=(DROPPED_FEATURE,),
         )
-        if isinstance(committer.commit(snapshot.version + 1, [info, protocol]), Committed):
-            found = _barrier(store)
-            if found is None:
-                raise TableNotFoundError(f"{store.uri} was replaced while it was dropped")
-            return found
+        try:
+            result = committer.commit(snapshot.version + 1, [info, protocol])
+        except (CommitFailedError, StorageError):
+            if has_versions(list_log(store)):
+                raise
+            continue  # another process has ended a drop, as the next try finds
+        if isinstance(result, Committed):
+            return commit_name(result.version)
     raise CommitFailedError(f"other writers were first at every attempt to drop {store.uri}; try again")
