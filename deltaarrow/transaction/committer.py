@@ -79,7 +79,9 @@ class FileSystemCommitter:
             # recreated.
             if isinstance(failure, FileExistsError):
                 return Conflict(version)
-            if isinstance(failure, OSError) and failure.errno == errno.ENOENT:
+            # s3fs reports a bucket that is gone without a number.
+            is_gone = isinstance(failure, OSError) and failure.errno == errno.ENOENT
+            if is_gone or isinstance(failure, FileNotFoundError):
                 raise self._deleted(version) from failure
             if self.store.is_local or isinstance(failure, PermissionError):
                 raise failure from None

@@ -1,3 +1,4 @@
+import errno
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from deltaarrow.errors import (
     MetadataChangedException,
     ProtocolChangedException,
     StorageError,
+    StorageSystemError,
     VersionExistsError,
 )
 from deltaarrow.snapshot import Snapshot
@@ -166,6 +168,24 @@ def test_a_put_that_failed_is_an_error(table, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         transaction.commit()
     assert DeltaTable(table.path).version() == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(FileNotFoundError("the bucket does not exist"), id="bucket"),
+        pytest.param(StorageSystemError(errno.ENOENT, "the folder does not exist"), id="folder"),
+    ],
+)
+def test_a_put_where_the_folder_or_the_bucket_is_gone_is_no_commit(table, monkeypatch, error):
+    transaction = begin(table.path)
+
+    def fail(self, name, data):
+        raise error
+
+    monkeypatch.setattr(type(transaction.store), "put_if_absent", fail)
+    with pytest.raises(CommitFailedError, match="nothing was committed"):
+        transaction.commit()
 
 
 def test_retries_are_bounded(table, monkeypatch):
