@@ -85,8 +85,9 @@ def without_secrets_of(source: str, text: str) -> str:
 
 def _secrets(source: str) -> Iterator[str]:
     users = (found[0].removesuffix("@") for found in _USER.finditer(source))
-    named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE, _PORT, _HUB_USER))
-    values = (found[0].removeprefix(found[1]).strip("'\"@") for found in itertools.chain(*named))
+    named = (each.finditer(source) for each in (_PARAMETER, _SETTING, _CLAUSE, _HUB_USER))
+    ports = _PORT.finditer(_USER.sub("", source))
+    values = (found[0].removeprefix(found[1]).strip("'\"@") for found in itertools.chain(*named, ports))
     for secret in (*users, *values):
         yield from (
             each

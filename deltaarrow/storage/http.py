@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from deltaarrow.display.hidden_causes import hide_secrets, secrets_of
 from deltaarrow.runtime.optional import require
 from deltaarrow.runtime.waits import ATTEMPTS, wait_seconds
+from deltaarrow.storage.fsspec_options import refused_store
 from deltaarrow.storage.service import Service
 
 if TYPE_CHECKING:
@@ -38,8 +40,15 @@ class HttpService(Service):
         return f"{scheme.lower()}://{rest.rstrip('/')}"
 
     def open(self, uri: str, storage_options: Mapping[str, Any]) -> "fsspec.AbstractFileSystem":
-        """Return fsspec's file system."""
+        """Return fsspec's file system; `StorageError` if the address has no host or a wrong port."""
         require("aiohttp")
+        import yarl  # The parser of aiohttp, which needs it.
+
+        try:
+            yarl.URL(uri)
+        except ValueError as error:
+            hide_secrets(error, secrets_of(uri))
+            raise refused_store(uri.partition("://")[0], uri, error) from error
         return super().open(uri, storage_options)
 
     def list_files(

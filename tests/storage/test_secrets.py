@@ -420,6 +420,18 @@ def test_causes_of_errors_show_no_secrets(host):
         assert [secret for secret in SECRETS if secret in text] == []
 
 
+@pytest.mark.parametrize(
+    "uri", ["http://host:pa55/t", "https://ann3:s1gned@host:pa55/t", "http://host:99999/t"]
+)
+@pytest.mark.parametrize(
+    "call", [da.DeltaTable, da.DeltaTable.is_deltatable, partial(da.write_deltalake, data=ROWS)]
+)
+def test_an_address_with_a_wrong_port_is_refused(call, uri):
+    with pytest.raises(StorageError, match=r"cannot open 'https?://.*[Pp]ort") as caught:
+        call(uri)
+    ensure_hidden(shown(caught.value))
+
+
 HUB = "hf://datasets/ann3:pa55@host/name"
 
 
