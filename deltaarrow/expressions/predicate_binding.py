@@ -8,7 +8,7 @@ beside an integer, keeps its own type and is compared as a number.
 import ctypes
 import datetime
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 
 import pyarrow as pa
 
@@ -56,6 +56,7 @@ __all__ = [
 _INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _EXACT_IN_DOUBLE = 2**53
 _LONG_DIGITS = 19
+_UNBOUNDED = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _KINDS = dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time")
 _LITERAL_KINDS: dict[str, type | tuple[type, ...]] = {
     "boolean": bool,
@@ -365,6 +366,7 @@ def _as_decimal(literal: Literal, data_type: PrimitiveType) -> Literal | None:
         return None
     assert data_type.decimal is not None
     precision, scale = data_type.decimal
+    exact = _UNBOUNDED.normalize(exact)  # zeros at the end are no digits that the column lacks
     digits, places = decimal_digits(exact)
     if places <= scale and digits - places <= precision - scale:
         return Literal(exact, pa.decimal128(precision, scale))

@@ -72,6 +72,9 @@ UTC = dt.UTC
         ("c", 1, Decimal(1), pa.decimal128(10, 2)),
         ("c", Decimal("1.5"), Decimal("1.5"), pa.decimal128(10, 2)),
         ("c", Decimal("1.005"), Decimal("1.005"), None),
+        ("c", Decimal("1.500"), Decimal("1.5"), pa.decimal128(10, 2)),
+        ("c", Decimal("0.000"), Decimal(0), pa.decimal128(10, 2)),
+        ("c", Decimal("1E+99999999"), Decimal("1E+99999999"), None),
         ("c", 1e20, 1e20, None),
         ("s", "x", "x", pa.string()),
         ("x", "é", b"\xc3\xa9", pa.binary()),
@@ -108,6 +111,8 @@ def test_in_keeps_the_values_that_can_be_there():
     listed = IsIn(Column(("i",)), (1, Decimal("2.5"), 3000000000, "4"))
     assert bind(listed, SCHEMA) == IsIn(Column(("i",)), (1, 4), pa.int32())
     assert bind(IsIn(Column(("i",)), (Decimal("2.5"),)), SCHEMA) == IsIn(Column(("i",)), ())
+    listed = IsIn(Column(("c",)), (Decimal("1.250"), Decimal("1.255"), 7))
+    assert bind(listed, SCHEMA).values == (Decimal("1.25"), Decimal(7))
 
 
 def test_casts_that_lose_nothing_disappear():
