@@ -42,7 +42,7 @@ Slot = tuple[str, str, int]
 
 
 def is_name(folded: str) -> bool:
-    """Whether a case-folded text can be a name: it is that of a file or a folder on every store."""
+    """Whether a case-folded string can be a name: a valid file name on every store."""
     return _NAME.fullmatch(folded) is not None
 
 

@@ -397,5 +397,5 @@ def _is_folder_of(folder: str, name: str) -> bool:
 
 
 def _kept(own: str) -> str:
-    """What a file says of a place below the catalog's own folder, whose password each reader has."""
+    """The stored form of a location below the catalog's own folder, whose password each reader has."""
     return redacted(own) if holds_secret(own) else own

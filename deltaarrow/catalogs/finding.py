@@ -40,13 +40,13 @@ def open_table_store(
     """Return the store of a table.
 
     Args:
-        table: its place, its location in a catalog, or its name in `catalog`.
-        storage_options: for a place, and for a catalog that is given as text.
-        catalog: holds the commits of the table at a place, or finds the name: an object, or a text as
-            `open_catalog` takes it.
+        table: its path or URI, its `TableLocation`, or its name in `catalog`.
+        storage_options: for a path or URI, and for a catalog that is a string.
+        catalog: the catalog of the table's commits, or of names: an object, or a string for
+            `open_catalog`.
 
-    Raises `TableNotFoundError` for an unknown name and for a text that is no name, `TypeError` for what is no
-    catalog, and `ValueError` for `storage_options` beside a location or a catalog that know theirs.
+    Raises `TableNotFoundError` for an unknown or invalid name, `TypeError` for an object that is not a
+    catalog, and `ValueError` for `storage_options` with a location or catalog that has its own.
 
     >>> open_table_store(TableLocation("/data/orders")).uri
     '/data/orders'
@@ -65,7 +65,7 @@ def open_table_store(
 def given_catalog(
     catalog: str | os.PathLike[str] | NamespaceCatalog, storage_options: Mapping[str, Any] | None = None
 ) -> NamespaceCatalog:
-    """Return a catalog that is given as an object, or as a text that `open_catalog` takes.
+    """Return a catalog from an object or from a string for `open_catalog`.
 
     `TypeError` for any other object.
 
@@ -87,7 +87,7 @@ def given_catalog(
 def names_given(
     catalog: str | os.PathLike[str] | NamespaceCatalog, storage_options: Mapping[str, Any] | None
 ) -> NamespaceCatalog:
-    """Return a catalog of names, which is given as an object or as text, with the options beside it.
+    """Return a catalog of names from an object, or from a string and its storage options.
 
     Raises what `given_catalog` raises, and `ValueError` for options beside an object, which has its own.
     """
@@ -99,8 +99,8 @@ def names_given(
 def parse_table_name(name: str | os.PathLike[str]) -> tuple[str, ...]:
     """Return the parts of the name of a table in a catalog.
 
-    Raises `TableNotFoundError` for a path and for any other text that is no name, and `TypeError` for what is
-    no text.
+    Raises `TableNotFoundError` for a path and any other string that is not a name, and `TypeError` for any
+    other type.
 
     >>> parse_table_name("shop.`orders of 2026`")
     ('shop', 'orders of 2026')

@@ -155,7 +155,7 @@ def _entry(table: Mapping[str, Any]) -> HiveEntry:
 
 @contextlib.contextmanager
 def _answering() -> Iterator[None]:
-    """Convert errors of boto3 to those of a catalog."""
+    """Convert errors of boto3 to catalog errors."""
     require("boto3")
     from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 

@@ -130,7 +130,7 @@ class HiveCatalog:
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[Any]:
-        """A connection; errors in the block become those of a catalog."""
+        """A connection; errors in the block are converted to catalog errors."""
         with _answering(self._uris):
             client = self._connected()
             try:
@@ -207,7 +207,7 @@ def _address(uri: str) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def _answering(uris: str) -> Iterator[None]:
-    """Convert errors of the metastore and of the connection to those of a catalog."""
+    """Convert errors of the metastore and of the connection to catalog errors."""
     kinds = _interface()
     from thriftpy2.protocol.exc import TProtocolException
     from thriftpy2.thrift import TApplicationException

@@ -160,7 +160,7 @@ class HiveDatabase(WithoutViews):
 
 
 def _place(uri: str | None) -> str:
-    """A location as deltaarrow writes it. Hive stores the text of a Hadoop path, which has no escapes.
+    """A location as deltaarrow writes it. Hive stores a Hadoop path, which has no escapes.
 
     >>> _place("file:/warehouse/a%20b/"), _place("s3://bucket/t"), _place(None)
     ('/warehouse/a%20b', 's3://bucket/t', '')

@@ -35,7 +35,7 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True)
 class TableLocation:
-    """The place of a table.
+    """The location of a table.
 
     `repr` shows no secrets.
 
@@ -92,10 +92,10 @@ class Namespace(Protocol):
         """Return the names of all tables, in order."""
 
     def add(self, name: str, location: TableLocation) -> None:
-        """Register a table that is at a place.
+        """Register a table that exists at a location.
 
-        Raises `FileExistsError` if there is a table of that name, and `ValueError` for a name or a place that
-        this namespace cannot have.
+        Raises `FileExistsError` if there is a table of that name, and `ValueError` for a name or a location
+        that this namespace cannot have.
         """
 
     def remove(self, name: str, location: TableLocation | None = None) -> None:

@@ -1,4 +1,4 @@
-"""`open_catalog`: opens a catalog from a text, such as the address of a server."""
+"""`open_catalog`: opens a catalog from a string, such as the address of a server."""
 
 import os
 import urllib.parse
@@ -21,7 +21,7 @@ _GLUE, _HIVE, _SHARING = "glue://", "thrift://", "deltasharing://"
 def open_catalog(
     place: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
 ) -> NamespaceCatalog:
-    """Return the catalog at a place: a folder is a `FileCatalog`, a web address a `UnityCatalog`.
+    """Return the catalog at an address: a folder is a `FileCatalog`, a web address a `UnityCatalog`.
 
     ``glue://eu-west-1`` is the `GlueCatalog` of a region, and ``glue://`` that of boto3's region.
     ``thrift://host:9083`` is the `HiveCatalog` of a metastore.

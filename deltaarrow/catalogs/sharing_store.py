@@ -23,7 +23,7 @@ class ServedTable(SharedFiles, Protocol):
     subject: str
     """The table, for errors."""
     token: Hashable
-    """Tells this object of a table from all others of the process."""
+    """Identifies this object among all tables of the process."""
 
     def newest_version(self) -> int:
         """See `ServedLog`."""

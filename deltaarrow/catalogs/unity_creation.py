@@ -1,6 +1,6 @@
 """Creation of tables in Unity Catalog: chapters "Create a Staging Table" and "Create a Table".
 
-1. The catalog allocates an id and a place, and says which features and properties the table must have.
+1. The catalog allocates an id and a location, and returns which features and properties the table must have.
 2. Version 0 is written there with all of them at once, by whatever creates the table.
 3. The catalog registers the table under its name, and manages its commits from then on.
 
@@ -35,7 +35,7 @@ _ATTEMPTS = 3
 
 
 class StagedTable:
-    """A managed table that is about to be created; the lender of the credentials for its place.
+    """A managed table that is about to be created; it provides the credentials for its location.
 
     Nothing is asked of the catalog before `open`. It pickles without credentials.
     """
@@ -68,12 +68,12 @@ class StagedTable:
 
     @property
     def uri(self) -> str:
-        """The place that the catalog has allocated; `open` has to be called before."""
+        """The location that the catalog has allocated; call `open` first."""
         assert self._allocated is not None
         return self._allocated[1]
 
     def open(self) -> Store:
-        """Let the catalog allocate a place, and return its store, which tells what the table must have."""
+        """Have the catalog allocate a location; return its store, which knows what the table must have."""
         if self._allocated is None:
             self._api.ensure_offered(_STAGING_ENDPOINT)
             self._api.ensure_offered(f"POST {_TABLES_ENDPOINT}")
@@ -102,7 +102,7 @@ class StagedTable:
         """Register version 0, which is there, as the table.
 
         Raises `FileExistsError` if there is a table of that name, `UnsupportedFeatureError` if version 0
-        lacks what the catalog requires, and `CommitStateUnknownError` if nobody can tell whether the table is
+        lacks what the catalog requires, and `CommitStateUnknownError` if it is unknown whether the table is
         registered.
         """
         assert self._allocated is not None
@@ -181,7 +181,7 @@ def _feature_property(feature: str) -> str:
 
 
 def register_external(api: UnityApi, schema: str, name: str, store: Store) -> None:
-    """Register a table that is at a place of the user's.
+    """Register a table at a location of the user.
 
     Raises `VersionExistsError` if there is a table of that name, and the errors of opening the table.
     """

@@ -1,4 +1,4 @@
-"""The clients of catalogs: requests by HTTP without redirections, limits of answers, checks of texts.
+"""The clients of catalogs: HTTP requests without redirections, limits of responses, checks of strings.
 
 An answer that is longer than `MOST_BYTES` is refused. So is one that does not end: its headers and its body
 have ten times the timeout of the request, and a second more for each 64 KiB that have come.
@@ -59,7 +59,7 @@ class AnswerLimits:
     Args:
         host: the server, for errors.
         timeout: seconds to wait for the server.
-        most: the most bytes; None for as many as come in time.
+        most: the maximum number of bytes; None for no limit but the timeout.
     """
 
     def __init__(self, host: str, timeout: float, most: int | None = MOST_BYTES) -> None:
@@ -142,7 +142,7 @@ class _BoundedHttps(urllib.request.HTTPSHandler):
 def bounded_handlers(most: int | None = MOST_BYTES) -> tuple[urllib.request.BaseHandler, ...]:
     """Return the handlers of HTTP and HTTPS whose answers have limits of size and time.
 
-    `most` is the most bytes of an answer with its headers; None for as many as come in time.
+    `most` is the maximum size of a response with its headers; None for no limit but the timeout.
     """
     return _BoundedHttp(most), _BoundedHttps(most)
 
@@ -179,7 +179,7 @@ def checked_token(token: object) -> str:
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a short form of a server's text on one line, without secrets."""
+    """Return a server's message shortened to one line, without secrets."""
     for secret in secrets:
         text = text.replace(secret, "***")
     text = _UNPRINTABLE.sub(" ", text).strip()

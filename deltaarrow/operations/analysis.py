@@ -44,7 +44,7 @@ _EVERYTHING = '["true"]'
 """How delta-spark's history spells that all files are meant."""
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes of data files are examined, and how many there are in all."""
+"""Called with the number of bytes of data files examined so far and the total."""
 
 
 _Staged = tuple[dict[str, Any], str]

@@ -157,7 +157,7 @@ class SparkExecutor:
         return parts
 
     def tasks_at_once(self) -> int:
-        """Return how many tasks Spark runs at once; Spark Connect does not tell."""
+        """Return how many tasks Spark runs at once; unknown on Spark Connect."""
         from pyspark.errors import PySparkAttributeError
 
         try:

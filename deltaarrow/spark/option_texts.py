@@ -1,6 +1,6 @@
-"""Parsing of option values, which Spark passes as texts.
+"""Parsing of option values, which Spark passes as strings.
 
-Spark passes all options as texts, with their names in lower case. An unknown option is an
+Spark passes all options as strings, with their names in lower case. An unknown option is an
 error, so that a misspelled option is not silently ignored.
 """
 
@@ -91,7 +91,7 @@ def parse_bytes(given: Mapping[str, str], name: str) -> int | None:
 
 
 def parse_time(given: Mapping[str, str], name: str) -> str | None:
-    """The text of a time option; None if it is not given."""
+    """The string of a timestamp option; None if it is not set."""
     text = given.get(name)
     if text is not None:
         try:
@@ -110,7 +110,7 @@ def is_true(given: Mapping[str, str], name: str) -> bool:
 
 
 def parse_names(given: Mapping[str, str], name: str) -> list[str] | None:
-    """The names in a text: a JSON list, or names separated by commas."""
+    """The names in a string: a JSON list, or names separated by commas."""
     text = given.get(name)
     if text is None:
         return None

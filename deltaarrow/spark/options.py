@@ -45,7 +45,7 @@ SHARED_OPTIONS = ("path", "storageOptions")
 class ReadOptions:
     """The options of a read.
 
-    `version` is a version or the text of a time, None for the newest. The other versions and times are the
+    `version` is a version or a timestamp string, None for the newest. The other versions and times are the
     range of a change feed, if `is_feed`. `partition_bytes` are the bytes of files in one partition; None for
     the default of `TableScan.splits`.
     """

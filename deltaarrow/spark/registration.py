@@ -66,7 +66,7 @@ def register(spark: "SparkSession") -> None:
         partitionOverwriteMode        "dynamic": replace only the partitions that the data has
         mergeSchema, overwriteSchema  "true"
         txnAppId, txnVersion          skip a write that the table already has
-        userMetadata                  a text for history
+        userMetadata                  a string for the history
         partitionBy, clusterBy        the columns of a new table
         storageOptions                as above
 

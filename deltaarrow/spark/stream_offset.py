@@ -25,8 +25,8 @@ class StreamOffset:
 
     With `is_initial_snapshot` the files are all files of the table at that version, otherwise those of the
     commit. `began` is the version at which the stream began, and whether it began with the snapshot. If a
-    stream is stopped before its first batch is done, Spark asks again for the beginning; the end of that
-    batch then tells which beginning it had.
+    stream is stopped before its first batch is done, Spark asks again for the beginning; the end offset of
+    that batch then has the start that it used.
     """
 
     table_id: str

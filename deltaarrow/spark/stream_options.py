@@ -103,7 +103,7 @@ class StreamOptions:
 
     @staticmethod
     def are_meant(options: Mapping[str, str]) -> bool:
-        """Tell whether the options are those of a stream and not of a read; Spark does not tell."""
+        """Return whether the options belong to a stream, not a batch read; Spark does not report it."""
         only = {name.lower() for name in _STREAM_ONLY_OPTIONS}
         if any(name.lower() in only for name in options):
             return True

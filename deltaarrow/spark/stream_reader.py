@@ -26,7 +26,7 @@ __all__ = ["StreamReader"]
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Tells Spark what is new in a table and has executors read it; pickling leaves the table out."""
+    """Reports new data of a table to Spark, and has executors read it; pickling omits the table."""
 
     def __init__(self, split_scan: SplitScan, scan: StreamScan | None) -> None:
         self._split_scan = split_scan

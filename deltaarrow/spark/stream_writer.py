@@ -1,9 +1,9 @@
 """The writer of a stream, with tasks on executors and one commit per batch on the driver: `StreamWriter`.
 
 Spark plans each batch again and creates another writer for its commit, so tasks return the plan that they
-followed, and the id of the query, which Spark tells only to tasks. The commit records the number of the batch
-as the version of an application. So the table recognises a batch that Spark repeats because it was stopped
-before it noted the commit.
+followed, and the id of the query, which Spark passes only to tasks. The commit records the number of the
+batch as the version of an application, so the table recognises a batch that Spark repeats because it was
+stopped before it noted the commit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task as files; after an error none of them stays.
 
-        Raises `UnsupportedFeatureError` if Spark does not tell the task the id of its query.
+        Raises `UnsupportedFeatureError` if Spark does not pass the id of its query to the task.
         """
         query, task = _query_of_task(), part_of_task(self._write)
         assert task is not None  # because the plan has no application

@@ -69,7 +69,7 @@ class TableScan:
         return SplitScan.of(self.plan, self.columns, self.conditions)
 
     def splits(self) -> list[tuple[FileTask, ...]]:
-        """The files, grouped into parts of about as many bytes as the options say."""
+        """The files, grouped into parts of about the size in the options."""
         return split_tasks(self.plan.tasks, self.pinned.partition_bytes)
 
 

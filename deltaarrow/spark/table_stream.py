@@ -3,7 +3,7 @@
 A stream shows all files of one version, the oldest first, and then what each commit adds; or it begins with a
 commit. As in delta-spark, a commit that deletes or changes rows stops the stream, and so does one that
 changes the schema: earlier files are delivered first, then an error says how to continue. A change feed
-shows all changes; those of the first version are inserts.
+shows all changes; the changes of the first version are inserts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -119,7 +119,7 @@ class TableStream:
             is_limited: whether the limits of the options apply.
 
         Raises:
-            TableNotFoundError: another table is now at the place of the table of `start`.
+            TableNotFoundError: another table is now at the location of the table of `start`.
             VersionNotFoundError: the log no longer has the next commit.
             UnsupportedFeatureError: the next commit deletes or changes rows, or needs a feature that this
                 release cannot read.

@@ -67,7 +67,7 @@ class StatementRunner(Protocol):
         """Return the one of another cursor."""
 
     def split(self, text: str, dialect: Dialect) -> list[str] | None:
-        """Return the statements of a text; None to let DuckDB split it."""
+        """Return the statements of SQL text; None to let DuckDB split it."""
 
     def run(
         self, connection: "DeltaConnection", statement: str, parameters: Parameters, dialect: Dialect
@@ -81,7 +81,7 @@ class StatementRunner(Protocol):
         """
 
     def show_place(self, error: DeltaError, statement: str) -> None:
-        """Let an error show its place in a statement in DuckDB's dialect."""
+        """Set the position of an error in a statement in DuckDB's dialect."""
 
     def inspect(self, function: str, table: Snapshot) -> "pa.Table":
         """Return the rows of a function about a table, such as ``delta_history``."""
@@ -159,7 +159,7 @@ class DeltaConnection:
             query: one or more statements.
             alias: the name of the relation.
             params: the values of ``?`` or ``$name`` in the last statement.
-            dialect: how it is written; as `deltaarrow.connect` was told if it is not given.
+            dialect: its SQL dialect; that of `deltaarrow.connect` if None.
         """
         found = self.run(query, alias=alias, params=params, dialect=dialect)
         if isinstance(found, DeltaRelation):
@@ -226,7 +226,7 @@ class DeltaConnection:
         return self._rewriter.explain(query, params or ())
 
     def _last(self, query: Any, parameters: Parameters | None, dialect: Dialect | None) -> Any:
-        """Run all statements of a text except the last, and return that one as DuckDB is to run it.
+        """Run all statements of SQL text except the last; return the last as DuckDB runs it.
 
         Returns the result of the last one if it is not for DuckDB.
         """
@@ -257,7 +257,7 @@ class DeltaConnection:
         return dialect or ("duckdb" if self._front_end is None else self._front_end.dialect)
 
     def split(self, text: str, *, dialect: Dialect | None = None) -> list[str]:
-        """Return the statements of a text, without running them.
+        """Return the statements of SQL text, without running them.
 
         Raises `UnsupportedFeatureError` for a quote or a comment that is not closed.
         """
@@ -505,7 +505,7 @@ class DeltaConnection:
 
 
 def _within(text: str, number: int, count: int, dialect: Dialect) -> Within:
-    """What tells in an error which statement of a text failed, if there are several."""
+    """The part of an error that names the failed statement, if there are several."""
     if count == 1:
         return contextlib.nullcontext
     return functools.partial(_lazily("one_of_several"), text, number, count, dialect)

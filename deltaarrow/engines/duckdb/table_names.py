@@ -11,7 +11,7 @@ in a statement          what it is                                   its version
                         attached folder, or one of the catalog
 ``recent``,             a view of the connection, or of a namespace  that of the names in it
 ``lake.recent``         of the catalog: a query over such names
-``delta.'/data/t'``     the table at this place; also in backticks,  the newest at each statement
+``delta.'/data/t'``     the table at this path; also in backticks,   the newest at each statement
                         as Spark has it, or in double quotes
 ======================  ===========================================  ================================
 
@@ -56,8 +56,8 @@ class Catalog:
     """The names of tables and namespaces; shared by the cursors of a connection.
 
     Args:
-        storage_options: for tables that are named by their place, and for folders that come without options.
-        names: the catalog of which namespaces are taken that are not attached.
+        storage_options: for tables named by path, and for folders that are attached without options.
+        names: the catalog of the namespaces that are not attached.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class Catalog:
     def locate(self, names: Sequence[str]) -> TableLocation | None:
         """Return where the table is that a name in a statement refers to; None if there is none of that name.
 
-        A place is taken as it is, whether there is a table or not.
+        A path is accepted whether or not a table exists there.
         """
         if self.is_pinned(names):
             with self._lock:
@@ -257,7 +257,7 @@ class Catalog:
 
         Args:
             names: the parts of the name.
-            at: a version, or a time; the version that the table above tells if None.
+            at: a version, or a timestamp; the version in the table above if None.
 
         Raises `TableNotFoundError` for a path without a table, and the errors of opening one.
         """

@@ -9,7 +9,7 @@ from deltaarrow.snapshot import Snapshot
 __all__ = ["CloneOptions", "ClonePlan", "Progress"]
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes are copied, and of how many."""
+"""Called with the number of bytes copied so far and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +20,8 @@ class CloneOptions:
         shallow: whether the clone refers to the files of the source; otherwise it has copies of its own.
         replace: whether an existing table without rows, or an earlier deep clone of the same source, becomes
             the clone.
-        properties: table properties of the clone, in addition to those of the source.
-        parallelism: in how many threads files are copied.
+        properties: table properties of the clone, in addition to the source's properties.
+        parallelism: the number of threads that copy files.
     """
 
     shallow: bool = True

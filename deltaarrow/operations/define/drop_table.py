@@ -131,11 +131,11 @@ def drop_table(
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = system_clock,
 ) -> DropPlan:
-    """Delete a table, or go on with a drop that was killed; return what was deleted.
+    """Delete a table, or continue an interrupted drop; return what was deleted.
 
-    `progress` is told how many files are deleted, and of how many. Raises the errors of `plan_drop`,
-    `TableNotFoundError` if the id in the metadata is not `table_id`, and `StorageError` for a file that
-    cannot be deleted: the table stays unreadable, and the next drop goes on.
+    `progress` is called with the number of files deleted so far and the total. Raises the errors of
+    `plan_drop`, `TableNotFoundError` if the id in the metadata is not `table_id`, and `StorageError` for a
+    file that cannot be deleted: the table stays unreadable, and the next drop continues.
     """
     plan = plan_drop(store)
     barrier = _commit_barrier(store, table_id, clock)

@@ -57,8 +57,8 @@ class WriteOptions:
     Args:
         mode: ``append``, ``overwrite``, ``error`` or ``ignore``. The caller handles ``error`` and ``ignore``
             for an existing table before the write begins.
-        partition_by: the partition columns; None keeps those of the table.
-        cluster_by: the clustering columns of a new table, or those of the existing table. None keeps them,
+        partition_by: the partition columns; None keeps the table's.
+        cluster_by: the clustering columns of a new or existing table. None keeps them,
             but an overwrite of all rows drops them.
         schema_mode: ``merge`` adds columns that the table lacks and widens types if the table allows it;
             ``overwrite`` replaces the schema by that of the data; None keeps the schema.
@@ -71,7 +71,7 @@ class WriteOptions:
         optimize_write: whether the rows of a partition are gathered before they are written, into as few
             files as possible; None for the properties of the table.
         applications: the progress of applications, committed with the rows.
-        epoch: the batch of a stream that the rows are; history then tells of a ``STREAMING UPDATE``.
+        epoch: the batch of a stream with these rows; history then shows a ``STREAMING UPDATE``.
         name, description, configuration: properties of a new table.
         as_deltalake: whether a new table is made as ``deltalake`` makes it and not as Spark: a column name
             that Spark takes only with column mapping turns it on, and columns of the data are generated if
@@ -138,7 +138,7 @@ def _ensure_one_of(name: str, value: str | None, words: Sequence[str | None]) ->
 def parse_spark_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Translate options of Spark's Delta writer to arguments of `write_deltalake`.
 
-    Names are case-insensitive; values are texts, or booleans and integers.
+    Names are case-insensitive; values are strings, booleans or integers.
 
     Raises `ValueError` for an unknown option and for an invalid value.
 

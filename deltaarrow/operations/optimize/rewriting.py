@@ -38,7 +38,7 @@ _NEVER_FULL = 1 << 62
 """One bin becomes one file, however well its rows compress."""
 
 Progress = Callable[[int, int], None]
-"""Is told how many bytes of old files are rewritten, and how many there are in all."""
+"""Called with the number of bytes of old files rewritten so far and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class RewritingOptions:
     """How files are rewritten and committed.
 
     Args:
-        max_concurrent_tasks: how many bins are rewritten at once; as many as there are processors if None.
+        max_concurrent_tasks: the number of bins rewritten at once; the number of processors if None.
         min_commit_interval: seconds after which the bins that are done are committed, while others are still
             rewritten; one commit at the end if None.
         writer_properties: how Parquet is written.

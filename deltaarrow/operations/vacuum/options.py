@@ -14,7 +14,7 @@ __all__ = ["Progress", "VacuumOptions", "default_retention_ms"]
 _HOUR_MS = 60 * 60 * 1000
 
 Progress = Callable[[int, int], None]
-"""Told how many files are deleted, and of how many."""
+"""Called with the number of files deleted so far and the total."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@
 The classes and methods have the names, the arguments and the results of delta-spark's ``delta.tables``, on
 classic Spark and on Spark Connect. The table is planned and committed by this package, in the process that
 holds the session: on Spark Connect, the client reaches the storage. Expressions are Spark SQL, or columns of
-PySpark, which become Spark SQL (`column_sql`). Errors are those of `deltaarrow.errors`.
+PySpark, which become Spark SQL (`column_sql`). It raises the errors of `deltaarrow.errors`.
 
 `delta_table` is the front door; `operations` has what each method does, as one function.
 """

@@ -39,9 +39,9 @@ def column_list(columns: tuple[Any, ...], what: str) -> tuple[str, ...]:
 
 
 def condition_of(condition: Any, texts: "ColumnTexts", name: str = "condition") -> str | None:
-    """Return the text of a condition; None without one.
+    """Return the SQL of a condition; None if there is none.
 
-    Raises `TypeError` for what is neither a text nor a column of PySpark, and what `ColumnTexts.text` raises.
+    Raises `TypeError` for anything but a string or a PySpark column, and the errors of `ColumnTexts.text`.
     """
     if condition is None:
         return None
@@ -54,7 +54,7 @@ def condition_of(condition: Any, texts: "ColumnTexts", name: str = "condition") 
 
 
 def assigned(values: Any, texts: "ColumnTexts", name: str) -> dict[str, str]:
-    """Return the texts of values by column name.
+    """Return the SQL of values by column name.
 
     Raises `ValueError` without values, and otherwise as `condition_of`.
     """

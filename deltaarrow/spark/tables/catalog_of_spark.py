@@ -1,4 +1,4 @@
-"""Names of tables in a Spark session: those of a file catalog, then those of Spark's own catalog.
+"""Names of tables in a Spark session: looked up in a file catalog, then in Spark's own catalog.
 
 A new table gets its name in the file catalog, because Spark's catalog names no table that it cannot read
 itself. A name that Spark's catalog knows, such as one that delta-spark has registered, is found if Spark says

@@ -101,7 +101,7 @@ class DeltaTable:
 
     @classmethod
     def isDeltaTable(cls, sparkSession: SparkSession, identifier: str) -> bool:
-        """Tell whether a folder has a Delta log, or is inside of a folder that has one.
+        """Return whether a folder has a Delta log, or is inside a folder that has one.
 
         Args:
             sparkSession: the session.
@@ -208,7 +208,7 @@ class DeltaTable:
         return arrow_frame(self._spark, operations.history(self._spark, self._table, limit))
 
     def detail(self) -> DataFrame:
-        """Return one row on the table: its place, its properties, its protocol, its files and their bytes."""
+        """Return one row about the table: location, properties, protocol, number and size of files."""
         return arrow_frame(self._spark, operations.detail(self._spark, self._table))
 
     # --- changing rows ---------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class DeltaTable:
 
         Raises:
             TypeError: the condition is neither.
-            UnsupportedFeatureError: a column has no certain text in SQL, or the condition or a feature of the
+            UnsupportedFeatureError: a column cannot be converted to SQL, or the condition or a feature of the
                 table is not supported.
             SchemaMismatchError: the condition names an unknown column.
             CommitFailedError: another writer has changed what was read.
@@ -397,7 +397,7 @@ class DeltaTable:
     def addFeatureSupport(self, featureName: str) -> None:
         """Add a table feature, and raise the protocol to versions that have features.
 
-        Raises `ValueError` for what is no text, and `UnsupportedFeatureError` for an unknown feature.
+        Raises `ValueError` for any other type, and `UnsupportedFeatureError` for an unknown feature.
         """
         ensure_type(featureName, str, "featureName")
         operations.add_feature(self._spark, self._table, featureName)

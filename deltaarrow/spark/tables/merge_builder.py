@@ -43,7 +43,7 @@ class MergeScope:
     qualifier: str
 
     def texts(self, when: When, expressions: Iterable[object]) -> ColumnTexts:
-        """The texts of columns in a clause; `expressions` are the condition of the merge and the clause's."""
+        """The SQL of columns in a clause; `expressions` are those of the merge condition and the clause."""
         if when is When.NOT_MATCHED:
             return ColumnTexts([lambda: self.source])
         if when is When.NOT_MATCHED_BY_SOURCE:
@@ -57,7 +57,7 @@ class MergeScope:
         return ColumnTexts(frames, lambda name: self._qualified(name, alias()))
 
     def _qualified(self, name: str, alias: str) -> list[str]:
-        """The texts of a column that may be one of both sides."""
+        """Candidate SQL of a column that may belong to either side."""
         parts = column_names(name)
         both = [{each.lower() for each in side.columns} for side in (self.target(), self.source)]
         if parts is None or not all(parts[0].lower() in names for names in both):
@@ -67,7 +67,7 @@ class MergeScope:
     def source_alias(self, expressions: Iterable[str]) -> str:
         """Return the alias of the source, as expressions name it.
 
-        PySpark does not tell the alias of a frame. One that no expression names is not needed.
+        PySpark does not expose the alias of a frame. An alias that no expression uses is not needed.
 
         Raises `UnsupportedFeatureError` if expressions name several.
         """
@@ -101,9 +101,9 @@ class MergeScope:
 class DeltaMergeBuilder:
     """The clauses of a MERGE; `deltaarrow.spark.tables.DeltaTable.merge` begins one.
 
-    Each method returns a new builder with one clause more. Clauses of one kind are tried in their order.
-    Conditions and values are SQL texts or columns of PySpark over both sides; those of rows without a match
-    are over the side that has the row. ``execute`` carries the merge out::
+    Each method returns a new builder with one more clause. Clauses of one kind apply in their order.
+    Conditions and values are SQL strings or PySpark columns over both sides; in clauses for rows without a
+    match, over the side that has the row. ``execute`` runs the merge::
 
         merged = (
             table.alias("t")
@@ -132,7 +132,7 @@ class DeltaMergeBuilder:
     def begin(
         cls, spark: "SparkSession", table: TableReference, scope: MergeScope, condition: "Column | str"
     ) -> "DeltaMergeBuilder":
-        """Begin a merge. Raises `TypeError` for a condition that is neither a text nor a column."""
+        """Begin a merge. Raises `TypeError` for a condition that is neither a string nor a column."""
         text = condition_of(condition, scope.texts(When.MATCHED, [condition]))
         assert text is not None
         return cls(spark, table, scope, text)
@@ -151,7 +151,7 @@ class DeltaMergeBuilder:
         Raises:
             ValueError: `set` is missing.
             TypeError: an argument is of another type.
-            UnsupportedFeatureError: a column of PySpark has no certain text in SQL.
+            UnsupportedFeatureError: a PySpark column cannot be converted to SQL.
         """
         return self._with(When.MATCHED, ClauseKind.UPDATE, condition, ("'set' in whenMatchedUpdate", set))
 

@@ -80,7 +80,7 @@ class DeltaTableBuilder(Generic[T]):
         self._clauses = TableClauses()
 
     def tableName(self, identifier: str) -> Self:
-        """Give the table a name, with that of its schema before it or not. `TypeError` for no text.
+        """Set the name of the table, with or without its schema. Raises `TypeError` if it is not a string.
 
         The name is kept in the file catalog of the session; see `deltaarrow.spark.tables.DeltaTable.forName`.
         """
@@ -90,14 +90,14 @@ class DeltaTableBuilder(Generic[T]):
         return self
 
     def location(self, location: str) -> Self:
-        """Give the table a folder, as a path or a URI. `TypeError` for no text."""
+        """Set the folder of the table, a path or a URI. Raises `TypeError` if it is not a string."""
         if type(location) is not str:
             refuse_types("Location must be str.", [location])
         self._clauses = replace(self._clauses, location=location)
         return self
 
     def comment(self, comment: str) -> Self:
-        """Describe the table. `TypeError` for no text."""
+        """Set the comment of the table. Raises `TypeError` if it is not a string."""
         if type(comment) is not str:
             refuse_types("Table comment must be str.", [comment])
         self._clauses = replace(self._clauses, comment=comment)
@@ -170,7 +170,7 @@ class DeltaTableBuilder(Generic[T]):
         return self
 
     def property(self, key: str, value: str) -> Self:
-        """Set a table property. `TypeError` for what is no text."""
+        """Set a table property. Raises `TypeError` if name or value is not a string."""
         if type(key) is not str or type(value) is not str:
             refuse_types("Key and value of property must be string.", [key, value])
         self._clauses = replace(self._clauses, properties={**self._clauses.properties, key: value})

@@ -45,7 +45,7 @@ def reference_of_path(path: str, storage_options: Mapping[str, str] | None = Non
 def reference_of_name(name: str) -> TableReference:
     """Return the reference to the table of a name in SQL.
 
-    Raises `UnsupportedFeatureError` for a text that is no such name.
+    Raises `UnsupportedFeatureError` for a string that is not such a name.
 
     >>> reference_of_name("shop.`my orders`").name.parts
     ('shop', 'my orders')
