@@ -2,10 +2,14 @@
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from deltaarrow import DeltaTable, connect, write_deltalake
 from deltaarrow.engines.duckdb.table_references import parse_statement
 from deltaarrow.errors import DeltaError
+from deltaarrow.schema import Field, Schema
+from deltaarrow.spark_sql import parse_expression
+from deltaarrow.spark_sql.text.parsing import parse_tree
 
 MANY = 600
 
@@ -152,7 +156,7 @@ LISTED = {
     "floats": ("id", [f"{number}e0" for number in range(90)]),
     "strings": ("s", [f"'{number}!'" for number in range(-90, 90)]),
     "strings of numbers": ("id", [f"'{number}'" for number in range(90)]),
-    "with NULL": ("id", [*range(90), "NULL"]),
+    "with NULL": ("id", ["NULL", *range(90), "NULL"]),
     "with an expression": ("id", [*range(90), "1 + 1"]),
     "in brackets": ("id", [f"({number})" for number in range(90)]),
     "two strings in a row": ("s", [*(f"'{number}!'" for number in range(90)), "'2'\n'!'"]),
@@ -184,6 +188,63 @@ def test_duckdb_skips_files_by_long_lists_as_by_short_ones(tmp_path, kind):
         assert found(both)[0] == sorted({*rows, (201,), (202,)})
         others = connection.sql(f"{query} NOT IN ({', '.join(texts)})").fetchall()
         assert len(others) == (0 if kind == "with NULL" else 6 - len(rows))
+
+
+CHAR = Field("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(4)"})
+TYPES = ("long", "byte", "float", "decimal(5,2)", "string", "date", "boolean", "binary")
+SCHEMA = Schema([CHAR, *(Field(each.partition("(")[0], each) for each in TYPES)])
+LITERALS = (
+    *("1", "-2", "0", "-0", "1.5", "-2.00", ".5", "1.005", "-1e0", "15e-1", "128", "-9223372036854775808"),
+    *("99999999999999999999", "NULL", "''", "'a'", "'a\\'b'", "'a''b'", '"1"', "' 1'", "'2024-02-29'"),
+    *("'true'", "'NaN'", "'x'", "'\\u0061'"),
+)
+
+
+@given(
+    st.sampled_from([each.name for each in SCHEMA.fields]),
+    st.lists(st.sampled_from(LITERALS), min_size=1, max_size=6),
+    st.booleans(),
+)
+@settings(max_examples=15, deadline=None)
+def test_a_long_list_of_literals_has_the_meaning_and_errors_of_any_list(column, literals, is_negated):
+    """A literal in brackets is an expression, so the parser reads its list literal by literal."""
+    many = literals * -(-64 // len(literals))
+
+    def outcome(listed):
+        condition = f"{column} {'NOT ' * is_negated}IN ({', '.join(listed)})"
+        try:
+            return parse_expression(condition, SCHEMA).root
+        except DeltaError as error:
+            return type(error), str(error).partition(" (at ")[0]
+
+    assert outcome(many) == outcome([f"({many[0]})", *many[1:]])
+    one_by_one = [node for each in many for node in parse_tree(f"{column} IN ({each})").expressions]
+    assert parse_tree(f"{column} IN ({', '.join(many)})").expressions == one_by_one
+
+
+@pytest.mark.parametrize("call", ["x IN ({}) + 1", "x IN ({}", "x IN ({},)"])
+def test_errors_beside_long_lists_are_those_beside_short_ones(call):
+    def error(count):
+        with pytest.raises(DeltaError) as caught:
+            parse_expression(call.format(", ".join(map(str, range(count)))), SCHEMA)
+        return str(caught.value).partition(" at character")[0]
+
+    assert error(100) == error(3)
+
+
+def test_a_bracket_behind_an_in_that_is_no_list_is_parsed_whole():
+    with pytest.raises(DeltaError, match="col100:int"):
+        parse_expression(f"position('a' IN ({', '.join(map(str, range(100)))}))", SCHEMA)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "spark"])
+def test_a_string_that_looks_like_a_long_list_is_a_string(table, dialect):
+    listed = ", ".join(map(str, range(100, 200)))
+    query = f"SELECT id FROM @orders WHERE s IN ('literals at 000') OR id IN ({listed})"
+    place = query.replace("@orders", f"delta.`{table.table_uri}`").index("100, 101")
+    assert 100 <= place < 1_000
+    write_deltalake(table, pa.table({"id": [7], "s": [f"literals at {place}"]}), mode="append")
+    assert run(table, dialect, query.replace("000", str(place))) == [(7,)]
 
 
 def test_the_tree_of_a_statement_does_not_grow_with_a_list_of_literals():

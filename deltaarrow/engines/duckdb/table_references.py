@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
 from deltaarrow.engines.duckdb.deep_tokens import shallow
-from deltaarrow.engines.duckdb.literal_lists import ListedLiterals, shortened_lists
 from deltaarrow.engines.duckdb.time_travel import Call, Travel, folded_tokens
 from deltaarrow.engines.duckdb.where_conditions import Conditions, Found, is_telling, may_keep_nulls
 from deltaarrow.errors import UnsupportedFeatureError
@@ -32,6 +31,7 @@ from deltaarrow.expressions import And, Column, Predicate
 from deltaarrow.runtime.fork_safety import cached_property
 from deltaarrow.runtime.gc_pause import importing
 from deltaarrow.schema import DataType, Field, StructType
+from deltaarrow.spark_sql.text.literal_lists import ListedLiterals, shortened_lists
 
 if TYPE_CHECKING:
     from sqlglot import Dialect, exp

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from deltaarrow.engines.duckdb.literal_lists import ListedLiterals, list_members
 from deltaarrow.expressions import (
     MIRRORED,
     NULL,
@@ -52,6 +51,7 @@ from deltaarrow.expressions import (
     ordered,
 )
 from deltaarrow.schema import FLOATING, DataType, PrimitiveType
+from deltaarrow.spark_sql.text.literal_lists import ListedLiterals, listed_members
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -154,10 +154,7 @@ class Conditions:
         found = self.resolve(node.this)
         if found is None or not node.expressions:
             return _OPAQUE
-        nodes = node.expressions
-        if len(nodes) == 1 and nodes[0].key == "literal" and nodes[0].name in self.lists:
-            nodes = list(list_members(self.lists[nodes[0].name]))
-        members = self._literals(nodes, found[1])
+        members = self._literals(listed_members(node, self.lists) or node.expressions, found[1])
         known = [each.value for each in members if each is not None and each.value is not None]
         if any(each is None for each in members):
             return _OPAQUE

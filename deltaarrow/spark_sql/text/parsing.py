@@ -8,12 +8,14 @@ until it has parentheses.
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from deltaarrow.display.marked_line import marked_line, shortened
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.runtime.gc_pause import importing
+from deltaarrow.spark_sql.text.literal_lists import listed_members, shortened_lists
 from deltaarrow.spark_sql.tree.nodes import refused
 from deltaarrow.spark_sql.tree.positioned_errors import placed_in
 
@@ -138,18 +140,36 @@ def parse_statement(text: str, rules: TextRules) -> "exp.Expr":
         dialect = rules.dialect()
         tokens = [_checked(token, text) for token in dialect.tokenize(text)]
         _ensure_plain(tokens, text, rules)
-        statements = dialect.parser().parse(rules.prepared(_in_other_words(tokens, text)), text)
-        if len(statements) != 1 or statements[0] is None:
-            raise refused("a text of several statements" if any(statements) else "an empty text")
-        tree: exp.Expr = statements[0]
-        _ensure_same_precedence(tree)
+        return _parsed(rules.prepared(_in_other_words(tokens, text)), text, dialect)
     except SqlglotError as error:
         if isinstance(error.__cause__ or error.__context__, RecursionError):
             raise refused("deep nesting") from error
         raise _unparsed(text, error, "expression") from error
     except RecursionError as error:
         raise refused("deep nesting") from error
+
+
+def _parsed(tokens: Sequence[Any], text: str, dialect: Any) -> "exp.Expr":
+    """The tree of the tokens of one statement, with the literals of long lists, which are not parsed."""
+    short, lists = shortened_lists(tokens)
+    tree = _single(dialect.parser().parse(short, text))
+    if not lists:
+        return tree
+    members = [(node, found) for node in tree.walk() if (found := listed_members(node, lists)) is not None]
+    if len({node.expressions[0].name for node, _ in members}) < len(lists):
+        # A bracket behind an IN that is no list: `position(a IN (1, 2))`.
+        return _single(dialect.parser().parse(tokens, text))
+    for node, found in members:
+        node.set("expressions", found)
     return tree
+
+
+def _single(statements: Sequence["exp.Expr | None"]) -> "exp.Expr":
+    """The tree of the only statement of a text."""
+    if len(statements) != 1 or statements[0] is None:
+        raise refused("a text of several statements" if any(statements) else "an empty text")
+    _ensure_same_precedence(statements[0])
+    return statements[0]
 
 
 def tokenize(text: str) -> list[Any]:
@@ -467,7 +487,7 @@ def _in_other_words(tokens: list[Any], text: str) -> list[Any]:
         elif kind == "TRUE" and before.token_type.name == "ON":
             found += _in_parentheses(token)
         elif text[token.start : token.end + 1] == "::" and before.token_type.name in ("NUMBER", "STRING"):
-            if _is_negative(tokens[:place]):
+            if _is_negative(tokens[max(place - 3, 0) : place]):
                 raise refused("'::' after a negative number without parentheses", token.start)
             found[-1:] = [*_in_parentheses(before), token]
         else:
@@ -476,8 +496,8 @@ def _in_other_words(tokens: list[Any], text: str) -> list[Any]:
 
 
 def _is_negative(tokens: list[Any]) -> bool:
-    """Whether a sign of its own stands before the last token, which no operand precedes."""
-    kinds = ["", "", *(each.token_type.name for each in tokens[-3:])]
+    """Whether a sign of its own stands before the last of three tokens, which no operand precedes."""
+    kinds = ["", "", *(each.token_type.name for each in tokens)]
     return kinds[-2] == "DASH" and kinds[-3] not in _OPERANDS
 
 

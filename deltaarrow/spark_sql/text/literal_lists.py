@@ -1,8 +1,7 @@
-"""Long ``IN`` lists of literals as one token of a DuckDB statement.
+"""Long ``IN`` lists of literals as one token, so that a parser does not read literal by literal.
 
-A statement is parsed to find its tables and conditions, and DuckDB gets its text, so the tree needs no node
-for each literal of a long list. A list becomes one number whose text is no number; `ListedLiterals` knows
-the literals. Whoever does not ask for them reads an unknown constant.
+A list becomes one number whose text is no number; `ListedLiterals` knows the tokens of the literals, and
+`listed_members` makes of them the nodes that the parser would have made.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlglot import exp
 
-__all__ = ["ListedLiterals", "list_members", "shortened_lists"]
+__all__ = ["ListedLiterals", "listed_members", "shortened_lists"]
 
 _LONG = 64
-_LITERALS = ("NUMBER", "STRING")
+_SIGNLESS = ("STRING", "NULL")
+_LITERALS = ("NUMBER", *_SIGNLESS)
 
 ListedLiterals = Mapping[str, Sequence[Any]]
-"""The tokens of the literals of long lists, by the text of the number in their place."""
+"""The tokens of the literals of long lists, by the text of the number that replaces them."""
 
 
-def shortened_lists(tokens: Sequence[Any]) -> tuple[list[Any], ListedLiterals]:
+def shortened_lists(tokens: Sequence[Any]) -> tuple[Sequence[Any], ListedLiterals]:
     """Return the tokens with one token for each long list of literals, and the literals.
 
-    Lists with anything but numbers, negative numbers and strings stay as they are.
+    Lists with anything but numbers, negative numbers, strings and NULL stay as they are.
     """
     kept: list[Any] = []
     lists: dict[str, Sequence[Any]] = {}
@@ -41,8 +41,15 @@ def shortened_lists(tokens: Sequence[Any]) -> tuple[list[Any], ListedLiterals]:
     return [*kept, *tokens[done:]], lists
 
 
-def list_members(literals: Sequence[Any]) -> Iterator["exp.Expr"]:
-    """Yield the node of each literal, as the parser makes it."""
+def listed_members(node: "exp.Expr", lists: ListedLiterals) -> "list[exp.Expr] | None":
+    """The nodes of the literals if a node is an IN with one of the lists, as the parser makes them."""
+    members = node.expressions if node.key == "in" else []
+    is_number = len(members) == 1 and members[0].key == "literal" and not members[0].is_string
+    literals = lists.get(members[0].name) if is_number else None
+    return None if literals is None else list(_members(literals))
+
+
+def _members(literals: Sequence[Any]) -> Iterator["exp.Expr"]:
     from sqlglot import exp
 
     is_negative = False
@@ -51,8 +58,9 @@ def list_members(literals: Sequence[Any]) -> Iterator["exp.Expr"]:
         if kind == "DASH":
             is_negative = True
         elif kind != "COMMA":
-            node = exp.Literal(this=token.text, is_string=kind == "STRING")
-            yield exp.Neg(this=node) if is_negative else node
+            literal = exp.Literal(this=token.text, is_string=kind == "STRING").update_positions(token)
+            signed = exp.Neg(this=literal) if is_negative else literal
+            yield exp.Null() if kind == "NULL" else signed
             is_negative = False
 
 
@@ -61,12 +69,14 @@ def _kind(tokens: Sequence[Any], place: int) -> str:
 
 
 def _end_of_literals(tokens: Sequence[Any], place: int) -> int | None:
-    """The place of the bracket that ends a list of literals; None if there is anything else in it."""
+    """The index of the bracket that ends a list of literals; None if there is anything else in it."""
     while True:
         kind = _kind(tokens, place)
         if kind == "DASH":
             place += 1
-            kind = "" if _kind(tokens, place) == "STRING" else _kind(tokens, place)
+            kind = _kind(tokens, place)
+            if kind in _SIGNLESS:
+                return None
         if kind not in _LITERALS:
             return None
         following = _kind(tokens, place + 1)
