@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from deltaarrow.compute import quote_identifier, quote_literal, sandbox_cursor
 from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.log import LOG_FOLDER
 from deltaarrow.scan import BatchReader, FileTask, TableLayout
-from deltaarrow.schema import FLOATING, Field, PrimitiveType, StructType
+from deltaarrow.schema import FLOATING, Field, PrimitiveType, StructType, has_known_type
 from deltaarrow.statistics.bounds import FileStatisticsSql, lower_bound
 from deltaarrow.verify.report import Check, Examination
 
@@ -77,6 +78,12 @@ def examine_statistics(found: Examination, layout: TableLayout, tasks: Sequence[
     pairs = [
         (one, other) for one, other in zip(layout.schema.fields, physical, strict=True) if one.name in data
     ]
+    for field in [one for one, _ in pairs if not has_known_type(one.type)]:
+        said = f"column {field.name!r} was not examined: this release cannot read its type"
+        found.warning(Check.STATISTICS, said, LOG_FOLDER)
+    pairs = [(one, other) for one, other in pairs if has_known_type(one.type)]
+    if not pairs:
+        return
     leaves = list(_leaves([one for one, _ in pairs], [other for _, other in pairs]))
     reader = BatchReader(layout, tuple(one.name for one, _ in pairs))
     for start in range(0, len(tasks), _FILES_AT_A_TIME):

@@ -20,6 +20,10 @@ TYPES = {
 }
 
 
+BOUNDS = ["PT1S", "2020-01-01T00:00:00.000000001Z", "10:00:00", 5.0, "POINT(1 1)", {"k": "P1Y"}, None]
+"""Of ``x``, by type, as a writer that knows the type has them in the log."""
+
+
 def described(kind):
     """The JSON of a type, which for a pair is nested."""
     if isinstance(kind, str):
@@ -30,7 +34,7 @@ def described(kind):
     return {"type": "struct", "fields": [{"name": "k", "type": inner, "nullable": True, "metadata": {}}]}
 
 
-def craft(path, kind, values, partition=None):
+def craft(path, kind, values, partition=None, **stats):
     """A table with the columns ``id`` and ``x``, by hand; `partition` is the value of ``x`` for its file."""
     (path / "_delta_log").mkdir(parents=True)
     rows = pa.table({"id": [1, 2]} if partition else {"id": [1, 2], "x": values})
@@ -58,6 +62,7 @@ def craft(path, kind, values, partition=None):
                 "size": (path / "f.parquet").stat().st_size,
                 "modificationTime": 0,
                 "dataChange": True,
+                **({"stats": json.dumps(stats)} if stats else {}),
             }
         },
     ]
@@ -108,6 +113,21 @@ def test_what_else_can_be_done_with_such_a_table(tmp_path):
         with pytest.raises(da.UnsupportedFeatureError, match="'x': the type 'interval day to second'"):
             write()
     assert sorted(path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("kind", "bound"), [*zip(TYPES, BOUNDS, strict=True)], ids=str)
+def test_verify_examines_the_other_columns_and_a_clone_is_refused(tmp_path, kind, bound):
+    bounds = {"minValues": {"id": 2, "x": bound}, "maxValues": {"id": 2, "x": bound}}
+    path = craft(tmp_path / "t", kind, TYPES[kind], numRecords=2, nullCount={"id": 0, "x": 1}, **bounds)
+    table = da.DeltaTable(path)
+    assert table.verify().ok
+    unexamined, outside = sorted(table.verify(deep=True).findings, key=lambda each: each.what)
+    assert unexamined.what == "column 'x' was not examined: this release cannot read its type"
+    assert "id: the least value is '1', below the minimum '2'" in outside.what
+    for shallow in (True, False):
+        with pytest.raises(da.UnsupportedFeatureError, match="column 'x"):
+            table.clone(tmp_path / "clone", shallow=shallow)
+    assert not (tmp_path / "clone").exists()
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp"])
