@@ -16,6 +16,7 @@ from deltaarrow.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
+from deltaarrow.schema import Field, Schema
 from tests.support.examples import examples
 
 DELETION_VECTORS = {"delta.enableDeletionVectors": "true"}
@@ -186,6 +187,17 @@ def test_partitions_of_two_columns(tmp_path):
     new = pa.table({"a": [1, 2], "b": ["y", None], "id": [20, 40]})
     write_deltalake(tmp_path, new, mode="overwrite", partition_overwrite_mode="dynamic")
     assert sorted(DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == [1, 3, 20, 40]
+
+
+def test_partitions_of_char_are_those_of_their_padded_strings(tmp_path):
+    padded = {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}
+    schema = Schema([Field("id", "long"), Field("k", "string", metadata=padded)])
+    DeltaTable.create(tmp_path, schema, partition_by=["k"])
+    old = pa.table({"id": [1, 2, 3, 4], "k": ["x", "x\x01", "xyz", None]})
+    write_deltalake(tmp_path, old, mode="append")
+    new = pa.table({"id": [10, 40], "k": ["x", None]})
+    write_deltalake(tmp_path, new, mode="overwrite", partition_overwrite_mode="dynamic")
+    assert rows(tmp_path) == sorted([(10, "x  "), (2, "x\x01 "), (3, "xyz"), (40, None)], key=repr)
 
 
 def test_no_rows_replace_no_partition(tmp_path):

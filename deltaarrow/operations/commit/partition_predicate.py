@@ -16,7 +16,8 @@ from deltaarrow.expressions import (
     ordered,
 )
 from deltaarrow.partitions import parse_partition_value
-from deltaarrow.schema import PrimitiveType, Schema, physical_name
+from deltaarrow.scan.char_padding import padded_value, paddings_of
+from deltaarrow.schema import Field, PrimitiveType, Schema, physical_name
 from deltaarrow.snapshot import Snapshot
 
 __all__ = ["partitions_predicate"]
@@ -30,12 +31,12 @@ def partitions_predicate(snapshot: Snapshot, partitions: Iterable[Mapping[str, s
     if not keys:
         return Constant(False)
     if len(fields) == 1:
-        return _is_one_of(fields[0].name, fields[0].type, [text for (text,) in keys], snapshot.schema)
+        return _is_one_of(fields[0], [text for (text,) in keys], snapshot.schema)
     return Or(
         tuple(
             And(
                 tuple(
-                    _is_one_of(field.name, field.type, [text], snapshot.schema)
+                    _is_one_of(field, [text], snapshot.schema)
                     for field, text in zip(fields, key, strict=True)
                 )
             )
@@ -44,11 +45,12 @@ def partitions_predicate(snapshot: Snapshot, partitions: Iterable[Mapping[str, s
     )
 
 
-def _is_one_of(name: str, data_type: object, texts: Sequence[str | None], schema: Schema) -> Predicate:
+def _is_one_of(field: Field, texts: Sequence[str | None], schema: Schema) -> Predicate:
+    name, data_type = field.name, field.type
     if not isinstance(data_type, PrimitiveType):
         raise TypeError(f"the partition column {name!r} has type {data_type!r}, not a primitive type")
-    column = Column((name,))
-    parsed = [parse_partition_value(text, data_type, name) for text in texts]
+    column, paddings = Column((name,)), paddings_of(field)
+    parsed = [padded_value(parse_partition_value(text, data_type, name), paddings) for text in texts]
     values = tuple(value for value in parsed if value is not None)
     parts: list[Predicate] = []
     if len(values) == 1:
