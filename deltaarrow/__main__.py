@@ -1,4 +1,4 @@
-"""Runs the shell script when Python is told to run the package."""
+"""Runs the command line for ``python -m deltaarrow``."""
 
 from deltaarrow.cli.main import main
 

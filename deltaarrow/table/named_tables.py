@@ -34,7 +34,7 @@ def make_named(
 
 
 def open_place(name: str | os.PathLike[str], catalog: NamespaceCatalog) -> "operations.Place":
-    """Return the place of a table by its name in a catalog, whether it is there or not.
+    """Return the location of a table by its name in a catalog, whether the table exists or not.
 
     Raises `TableNotFoundError` for a name whose namespace the catalog does not have, and for what is no name,
     and `UnsupportedFeatureError` for a name that the catalog cannot have.

@@ -8,7 +8,7 @@ a matching row. The predicate itself is applied afterwards.
 Hints are about partition columns, whose values the server knows exactly, of these types: boolean, whole
 numbers, date and string. Two cases give no hint, because servers may differ in them:
 
-- The order of texts is by code point here and by UTF-16 unit in Java. Both orders agree if the literal has no
+- Strings are ordered by code point here and by UTF-16 unit in Java. Both orders agree if the literal has no
   characters from U+D800 on. Equality is the same.
 - A column of a table with column mapping has two names, and the sharing protocol does not say which one a
   hint contains.
@@ -144,7 +144,7 @@ def _comparison(op: str, column: Column, value: LiteralValue, types: dict[str, s
 
 
 def _text(value: LiteralValue, kind: str, *, is_ordered: bool) -> str | None:
-    """A value of a type as text; None for one that is not exactly of the type."""
+    """A value of a type as a string; None for a value that is not exactly of the type."""
     match value:
         case bool():
             return str(value).lower() if kind == "boolean" and not is_ordered else None

@@ -71,7 +71,7 @@ class SharedVersion:
     next_page: str = field(default="", repr=False)
 
     def ensure_same(self, other: "SharedVersion", subject: str) -> None:
-        """Raise `StorageError` unless another answer tells of the same version in the same way."""
+        """Raise `StorageError` unless another response describes the same version identically."""
         if (other.version, other.is_delta, other.protocol) != (
             self.version,
             self.is_delta,
@@ -266,7 +266,7 @@ def joined(pages: Sequence[SharedVersion], subject: str) -> SharedVersion:
 
 
 def num_live_rows(adds: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many rows files have at least: those that their statistics tell, without deleted ones."""
+    """Return a lower bound of the rows of files: the rows in their statistics, without deleted rows."""
     rows = 0
     for add in adds:
         try:

@@ -40,7 +40,7 @@ _KINDS = {1: ("bearer_token",), 2: ("bearer_token", "oauth_client_credentials", 
 
 @dataclass(frozen=True)
 class _Credentials:
-    """What a profile holds; texts that its kind does not have are empty."""
+    """The contents of a profile; strings that its kind does not have are empty."""
 
     endpoint: str
     kind: str
@@ -81,7 +81,7 @@ class SharingProfile:
         return f"SharingProfile({self.shown!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is secret; the options of its place travel, as those of a table do."""
+        """Leave out what is secret; the options of its location stay, as for a table."""
         state = {**vars(self), "_known": None, "_lent": None}
         del state["_lock"]
         return state
@@ -92,7 +92,7 @@ class SharingProfile:
 
     @property
     def shown(self) -> str:
-        """The place of the profile, or the address of the server, without secrets."""
+        """The location of the profile, or the address of the server, without secrets."""
         return redacted(self._place or self._endpoint or "")
 
     @property
@@ -104,7 +104,7 @@ class SharingProfile:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts that nobody may see."""
+        """The secret strings."""
         known = self._credentials
         found = [known.token, known.password]
         if known.kind == "basic":
@@ -132,7 +132,7 @@ class SharingProfile:
         return f"Bearer {known.token}"
 
     def forget_lent_token(self) -> bool:
-        """Forget the token that the token endpoint gave; tell whether there was one."""
+        """Forget the token from the token endpoint; return whether there was one."""
         with self._lock:
             had, self._lent = self._lent is not None, None
         return had

@@ -158,7 +158,7 @@ class SharedTable:
     def _state(
         self, store: Store, head: SharedVersion, question: _Question, found: SharedVersion | None = None
     ) -> LogState:
-        """A version of which protocol and metadata are known, and perhaps the files."""
+        """A version whose protocol and metadata are known, and perhaps its files."""
         protocol, metadata = head.protocol, head.metadata
         self._remember(question)
 
@@ -208,7 +208,7 @@ class SharedTable:
         return predicate_hints(predicate, schema_of_log(metadata.schema_string), metadata.partition_columns)
 
     def _of(self, head: SharedVersion, question: _Question, limit: int | None = None) -> SharedVersion:
-        """The files of a version whose protocol and metadata are known, or only some with so many rows."""
+        """The files of a version whose protocol and metadata are known, or only some, with `limit` rows."""
         found = self._files(question, {} if limit is None else {"limitHint": limit})
         head.ensure_same(found, self.subject)
         return found

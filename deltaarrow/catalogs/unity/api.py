@@ -188,11 +188,11 @@ class UnityApi:
 
         Args:
             listed: the credentials, as the server sends them.
-            uri: the place that they are for.
+            uri: the location that they are for.
             subject: the table, for errors.
 
         Returns the options, and the time in milliseconds at which to ask for others. Raises `StorageError`
-        for credentials that are for another place, that have expired, or that are not understood.
+        for credentials that are for another location, that have expired, or that are not understood.
         """
         now = self.clock()
         found = [
@@ -214,7 +214,7 @@ class UnityApi:
 
 
 def ensure_location(location: str, subject: str) -> None:
-    """Raise `StorageError` for a place in a store that is not known."""
+    """Raise `StorageError` for a location in an unknown store."""
     if _LOCATION.fullmatch(location) is None or "::" in location:
         raise StorageError(
             f"{subject} has the location {redacted(location)!r}; only s3, gs, abfss and file are"
@@ -223,12 +223,12 @@ def ensure_location(location: str, subject: str) -> None:
 
 
 def _covers(prefix: object, uri: str) -> bool:
-    """Whether a place is the prefix, or below it."""
+    """Whether a location is the prefix, or below it."""
     return isinstance(prefix, str) and f"{uri.rstrip('/')}/".startswith(f"{prefix.rstrip('/')}/")
 
 
 def store_credentials(uri: str, config: Mapping[str, object], subject: str) -> dict[str, Any]:
-    """Return the storage options of credentials as the catalog spells them, for the store of a place.
+    """Return the storage options of credentials as the catalog spells them, for the store of a location.
 
     Raises `StorageError`, which names `subject`, for credentials of another store or of none that is known.
     """

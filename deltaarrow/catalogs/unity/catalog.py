@@ -26,22 +26,22 @@ _LISTED_FOR_MS = 10_000
 class UnityCatalog:
     """One catalog of a Unity Catalog server, whose tables are created, read, written and dropped.
 
-    The catalog manages the commits of its managed tables. Tables at places of the user's, which it calls
-    external, have their commits in their logs, as any table; it tells where they are and lends credentials.
+    The catalog manages the commits of its managed tables. Tables at locations of the user, which it calls
+    external, have their commits in their logs; the catalog returns their locations and lends credentials.
 
     Args:
         url: the address of the server, such as ``https://host``.
         catalog: the name of the catalog.
-        token: the token, or a function that returns one whenever it is needed; None for the text of the
-            environment variable ``UNITY_CATALOG_TOKEN``, and for no token if there is none. A token that is
-            given as text is left out of pickles.
+        token: the token, or a function that returns one whenever it is needed; None for the value of the
+            environment variable ``UNITY_CATALOG_TOKEN``, or no token if it is not set. Pickles do not contain
+            a token that is a string.
         storage_options: further options of the store, such as its region or endpoint. The catalog lends the
             credentials. Pickles contain these options, and no lent credentials.
         timeout: seconds to wait for the server.
         allows_maintenance: whether the operators of the catalog let clients compact (OPTIMIZE, REORG), vacuum
             and clean up the logs of managed tables. By its specification they leave this to the catalog.
         retry_delay: seconds before the second of five attempts, for 429, 502, 503, 504 and lost connections.
-        clock: tells when credentials expire.
+        clock: the clock for the expiry of credentials.
 
     Nothing is asked before a name is used. Raises `ValueError` for an address, a name or a token that cannot
     be one. The methods raise `StorageError` if the server cannot be reached or refuses.
@@ -119,7 +119,7 @@ class _UnityNamespace(WithoutViews):
         return TableLocation(table.uri, opener=table.open)
 
     def place_for(self, name: str) -> TableLocation:
-        """Return the place of a new managed table, which the catalog allocates when it is opened."""
+        """Return the location of a new managed table, which the catalog allocates when it is opened."""
         if NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r} is no name of a table in Unity Catalog")
         staged = StagedTable(self._api, self._name, name)
@@ -135,7 +135,7 @@ class _UnityNamespace(WithoutViews):
         return self._api.names("tables", query, f"the tables of {self._api.catalog}.{self._name}")
 
     def add(self, name: str, location: TableLocation) -> None:
-        """Register a table: one that was made in its allocated place, or an external one.
+        """Register a table: a table in its allocated location, or an external table.
 
         Raises `FileExistsError` if there is a table of that name.
         """
@@ -174,7 +174,7 @@ class _UnityNamespace(WithoutViews):
             raise FileExistsError(str(error)) from error
 
     def remove(self, name: str, location: TableLocation | None = None) -> None:
-        """Drop a table; the catalog deletes the files of a managed one, those of an external one stay."""
+        """Drop a table; the catalog deletes the files of a managed table but not of an external one."""
         if self.find(name) is None:
             raise KeyError(name)
         self._api.ensure_offered(f"DELETE {TABLE_ENDPOINT}")

@@ -50,7 +50,7 @@ class UnityClient:
         timeout: seconds to wait for the server.
         retry_delay: seconds before the second attempt; each further wait is twice as long.
 
-    The client pickles without a token that was given as text. Raises `ValueError` for an address or a token
+    The client pickles without a token that is a string. Raises `ValueError` for an address or a token
     that cannot be one.
     """
 
@@ -67,7 +67,7 @@ class UnityClient:
         return f"UnityClient({self.url!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the text of a token out."""
+        """Omit the string of a token."""
         is_lost = self._is_token_lost or isinstance(self._token, str)
         return {
             **vars(self),

@@ -54,7 +54,7 @@ _HELD_PROPERTIES = (
 
 
 def open_place(uri: str, lender: Lender) -> Store:
-    """Return the store of a place that a catalog tells; `lender` lends the credentials for it."""
+    """Return the store of a location from a catalog; `lender` provides its credentials."""
     return open_store(uri) if uri.startswith("file:") else LentStore(uri, lender)
 
 
@@ -92,7 +92,7 @@ class UnityTable:
 
     @property
     def uri(self) -> str:
-        """The place of the table; `load` has to be called before."""
+        """The location of the table; call `load` first."""
         assert self._identity is not None
         return self._identity[1]
 
@@ -138,7 +138,7 @@ class UnityTable:
         return answer
 
     def _identified(self, answer: Mapping[str, Any]) -> tuple[str, str, str]:
-        """The id, the place, in a store that is known, and the kind of the table."""
+        """The id, the location (in a known store) and the kind of the table."""
         metadata = answer.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
         identity, location = metadata.get("table-uuid"), metadata.get("location")
@@ -160,7 +160,7 @@ class UnityTable:
         return self._told(self.load(), start_version)
 
     def _told(self, answer: Mapping[str, Any], start_version: int = 0) -> RatifiedCommits:
-        """What an answer tells of the commits."""
+        """The commits in a response."""
         commits, latest = answer.get("commits"), answer.get("latest-table-version")
         if not is_whole(latest) or not isinstance(commits, list):
             raise CorruptLogError(f"the catalog tells no commits or no latest version of {self._subject}")
@@ -216,7 +216,7 @@ class UnityTable:
         return {"requirements": [{"type": "assert-table-uuid", "uuid": self.identity}], "updates": updates}
 
     def note_published(self, version: int) -> None:
-        """Tell the catalog that all commits up to a version are published."""
+        """Report to the catalog that all commits up to a version are published."""
         update = {"action": "set-latest-backfilled-version", "latest-published-version": version}
         subject = f"what is published of {self._subject}"
         self._api.change("POST", self._path, self._update([update]), subject)

@@ -27,7 +27,7 @@ _MOST_COLUMNS = 64
 class ColumnSkipping:
     """The share of files that a query for one value of a column opens, between 0 and 1.
 
-    `bounded` is the share of files with bounds of the column; `is_partition` tells of a partition column.
+    `bounded` is the share of files with bounds of the column; `is_partition` marks a partition column.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ColumnSkipping:
 def measure_skipping(snapshot: Snapshot, partitions: Mapping[str, pa.ChunkedArray]) -> list[ColumnSkipping]:
     """Return the shares for partition columns and, in schema order, for columns with bounds.
 
-    `partitions` has the texts of the partition columns, by column.
+    `partitions` has the strings of the partition columns, by column.
     """
     found = [
         ColumnSkipping(render_path([name]), _same(texts), 1.0, True) for name, texts in partitions.items()

@@ -26,7 +26,7 @@ _MOST_COMMITS = 1000
 
 
 class Forecast(NamedTuple):
-    """How many files OPTIMIZE would rewrite, their bytes, and how many files would take their place."""
+    """How many files OPTIMIZE would rewrite, their bytes, and how many files would replace them."""
 
     num_files: int
     num_bytes: int
@@ -44,7 +44,7 @@ class VacuumForecast:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What a report tells.
+    """The contents of a report.
 
     Attributes:
         location: the table, without secrets.
@@ -57,7 +57,7 @@ class TableFacts:
         sizes: the bytes of each file.
         records: the rows of each file, deleted ones included; 0 where not known.
         deleted: the deleted rows of each file.
-        uncounted: how many files do not tell their rows.
+        uncounted: how many files have no row count.
         loose: how many files have loose statistics.
         history: the newest commits, newest first, as `TableInspector.history`.
         commits_left_out: whether older commits are there.
@@ -102,7 +102,7 @@ class TableFacts:
 
     @property
     def num_rows(self) -> int:
-        """The live rows, of files that tell their rows."""
+        """The live rows of the files that have a row count."""
         return _total(self.records) - self.num_deleted
 
     @property
@@ -118,7 +118,7 @@ def _total(numbers: np.ndarray) -> int:
 
 
 def gather_facts(snapshot: Snapshot) -> TableFacts:
-    """Read the log of a version, and tell of it. The errors are those of reading the log."""
+    """Return the facts of a version, from its log. Raises the errors of reading the log."""
     inspector = TableInspector(snapshot)
     files = inspector.files()
     partitions = {}

@@ -35,7 +35,7 @@ _SHARES = (0.0, 0.01, 0.05, 0.2, 0.5)
 
 
 def render_report(facts: TableFacts) -> str:
-    """Return the page of a table; every text of the table is escaped."""
+    """Return the page of a table; every string of the table is escaped."""
     title = facts.name or facts.location.rstrip("/").rpartition("/")[2]
     return html_page(f"{title} · version {facts.version}", _parts(facts, title))
 
