@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import json
+import re
 from datetime import UTC
 
 import pyarrow as pa
@@ -406,3 +407,28 @@ def test_default_in_some_rows_without_a_literal_is_refused(con, column):
         con.sql("INSERT INTO lake.t VALUES (1, DEFAULT), (2, 3)")
     with pytest.raises(deltaarrow.UnsupportedFeatureError, match="leave the column out of the INSERT"):
         con.sql("INSERT INTO lake.t SELECT 1, DEFAULT", dialect="spark")
+
+
+@pytest.mark.parametrize(
+    ("query", "error_class"),
+    [
+        ("SELECT DEFAULT + 1, 2", "DEFAULT_PLACEMENT_INVALID"),
+        ("SELECT 2, abs(DEFAULT) FROM lake.orders", "DEFAULT_PLACEMENT_INVALID"),
+        ("SELECT DEFAULT AS x, 2", "DEFAULT_PLACEMENT_INVALID"),
+        ("SELECT (SELECT DEFAULT), 2", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+        ("SELECT DISTINCT DEFAULT, 2", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+        ("SELECT 1, 2 WHERE DEFAULT = 1", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+        ("SELECT DEFAULT, 2 UNION ALL SELECT 3, 4", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION"),
+    ],
+)
+def test_default_that_is_no_whole_value_of_one_select_is_refused_as_by_spark(con, query, error_class):
+    con.sql(
+        "CREATE TABLE lake.t (a INT DEFAULT 3, b INT DEFAULT 4)"
+        " TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    with pytest.raises(deltaarrow.SchemaMismatchError, match=re.escape(f"[{error_class}]")) as caught:
+        con.sql(f"INSERT INTO lake.t {query}", dialect="spark")
+    text, place = caught.value.place or ("", 0)
+    assert text[place:].startswith("DEFAULT")
+    con.sql("INSERT INTO lake.t SELECT DEFAULT + 1, 5 FROM (SELECT 1 AS default)", dialect="spark")
+    assert con.sql("SELECT * FROM lake.t").fetchall() == [(2, 5)]

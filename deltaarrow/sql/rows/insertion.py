@@ -10,7 +10,7 @@ from deltaarrow.schema import ArrayType, DataType, Field, MapType, Schema, Struc
 from deltaarrow.schema.metadata_keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
 from deltaarrow.sql.query_rows import QueryRows
 from deltaarrow.sql.rows.spark import quoted
-from deltaarrow.sql.rows.value_rows import without_defaults
+from deltaarrow.sql.rows.value_rows import refusing_placement, without_defaults
 from deltaarrow.sql.session_settings import (
     NULLS_FOR_MISSING,
     OPTIMIZE_WRITE,
@@ -55,7 +55,8 @@ class InsertedRows:
         self._partition = {self._column(name): text for name, text in statement.partition.items()}
         self._ensure_partition(table)
         text, columns = without_defaults(statement, self._wanted(), session.dialect)
-        self.query = QueryRows(session, text)
+        with refusing_placement(text):
+            self.query = QueryRows(session, text)
         names = self.query.names
         self.columns = self._by_name(names) if statement.by_name else self._by_position(names, columns)
         if not session.settings[NULLS_FOR_MISSING]:

@@ -1,13 +1,15 @@
 """Rows of an INSERT: the word DEFAULT in VALUES or in a select list, and the types of values."""
 
+import contextlib
 import datetime
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from deltaarrow.compute import quote_literal
-from deltaarrow.errors import UnsupportedFeatureError
+from deltaarrow.errors import SchemaMismatchError, UnsupportedFeatureError
 from deltaarrow.scan import located_type
 from deltaarrow.schema.metadata_keys import DEFAULT_KEY, GENERATION_KEY, IDENTITY_STEP_KEY
 from deltaarrow.spark_sql import DefaultColumn, Words
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from deltaarrow.schema import Field
     from deltaarrow.sql.rows.statements import Insert
 
-__all__ = ["default_literal", "without_defaults"]
+__all__ = ["default_literal", "refusing_placement", "without_defaults"]
 
 _EXCLUDING = ("GROUP BY", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS")
 _BEHIND_LIST = ("FROM", "WHERE", "ORDER BY", "LIMIT", "OFFSET", "LATERAL", "WINDOW", *_EXCLUDING)
@@ -88,7 +90,9 @@ def _selecting_literals(words: Words, columns: "Sequence[Field]") -> str:
         items.append(words.until(",", *_BEHIND_LIST))
     rest = words.text[words.start :]
     has_star = any(each == "*" or each.endswith(".*") for each in items)
-    if has_star or len(items) != len(columns) or (words.until(*_EXCLUDING) and not words.is_done):
+    has_default = any(each.upper() == "DEFAULT" for each in items)
+    words.until(*_EXCLUDING)
+    if has_star or not has_default or len(items) != len(columns) or not words.is_done:
         return words.text
     listed = [
         _default_of_rows(column, "spark", "leave the column out of the INSERT")
@@ -97,6 +101,41 @@ def _selecting_literals(words: Words, columns: "Sequence[Field]") -> str:
         for text, column in zip(items, columns, strict=True)
     ]
     return f"SELECT {', '.join(listed)} {rest}"
+
+
+@contextlib.contextmanager
+def refusing_placement(query: str) -> Iterator[None]:
+    """Raise Spark's error for a DEFAULT inside an expression of the select list of an INSERT.
+
+    The block compiles the query: a column of this name is no DEFAULT.
+    """
+    try:
+        yield
+    except SchemaMismatchError as error:
+        text, place = error.written_place or ("", 0)
+        is_unknown = text == query and str(error).startswith("[UNRESOLVED_COLUMN")
+        if is_unknown and (item := _item_at(query, place)) is not None:
+            refusal = SchemaMismatchError(
+                f"[DEFAULT_PLACEMENT_INVALID] DEFAULT is a part of {item!r}: it can only be the whole value"
+                " of a column; write the default value here"
+            )
+            refusal.place = text, place
+            raise refusal from None
+        raise
+
+
+def _item_at(query: str, place: int) -> str | None:
+    """The expression of the select list in which a DEFAULT is at a place; None if there is none."""
+    words = Words(query, "spark")
+    if not re.match(r"DEFAULT\b", query[place:], re.IGNORECASE) or not words.take("SELECT"):
+        return None
+    if words.is_at("DISTINCT"):
+        return None
+    while (item := words.until(",", *_BEHIND_LIST)) and words.start <= place:
+        if not words.take(","):
+            return None
+    is_part = item.strip("( )").upper() != "DEFAULT" and not re.search(r"\bSELECT\b", item, re.IGNORECASE)
+    return item if is_part and place < words.start else None
 
 
 def default_literal(column: "Field", dialect: "Dialect") -> str | None:
