@@ -325,6 +325,22 @@ def test_table_stays_that_replaces_another_while_that_is_dropped(root, monkeypat
     assert DeltaTable(f"{root}/default/a").to_pyarrow_table().to_pylist() == [{"n": 5}]
 
 
+def test_table_goes_that_another_process_replaces_while_it_is_dropped(root, monkeypatch):
+    remove = FileNamespace.remove
+
+    def removed(*arguments):
+        DeltaTable(f"{root}/default/a").delete("n = 1")
+        with deltaarrow.connect(catalog=root, dialect="spark") as other:
+            other.sql("CREATE OR REPLACE TABLE a AS SELECT 2 AS n")
+        remove(*arguments)
+
+    with deltaarrow.connect(catalog=root, dialect="spark") as con:
+        con.sql("CREATE TABLE a AS SELECT 1 AS n")
+        monkeypatch.setattr(FileNamespace, "remove", removed)
+        con.sql("DROP TABLE a")
+    assert not list(open_store(root).list_recursive("default/a"))
+
+
 def test_files_at_a_location_stay_where_another_process_takes_the_name(root, monkeypatch):
     store = open_store(f"{root}/lake")
     store.put_if_absent("precious.csv", b"x")

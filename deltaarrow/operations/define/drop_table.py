@@ -59,7 +59,8 @@ class DropPlan:
         uri: the folder of the table.
         num_files: how many files are deleted, those of the log included.
         kept: links to folders, which stay with the folders around them.
-        table_id: the id in the metadata of the table; None for one that is half dropped.
+        version: the version of the table; None for one that is half dropped.
+        table_id: the id in its metadata, likewise.
     """
 
     uri: str
@@ -68,6 +69,7 @@ class DropPlan:
     files: tuple[str, ...]
     log_files: tuple[str, ...]
     folders: tuple[str, ...]
+    version: int | None
     table_id: str | None
 
 
@@ -90,10 +92,10 @@ def plan_drop(store: Store) -> DropPlan:
             f" {Path(store.uri).resolve()}, or delete the link",
             feature="drop of a symbolic link",
         )
-    table_id = None
+    version, table_id = None, None
     snapshot = _snapshot_or_barrier(store)
     if isinstance(snapshot, Snapshot):
-        table_id = snapshot.metadata.id
+        version, table_id = snapshot.version, snapshot.metadata.id
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
         FileSystemCommitter(store).ensure_able()
     files: list[str] = []
@@ -120,6 +122,7 @@ def plan_drop(store: Store) -> DropPlan:
         tuple(files),
         tuple(sorted(log_files)),
         tuple(sorted(folders, key=lambda folder: -folder.count("/") - bool(folder))),
+        version,
         table_id,
     )
 
@@ -127,18 +130,18 @@ def plan_drop(store: Store) -> DropPlan:
 def drop_table(
     store: Store,
     *,
-    table_id: str | None = None,
+    planned: DropPlan | None = None,
     progress: Callable[[int, int], None] | None = None,
     clock: Clock = system_clock,
 ) -> DropPlan:
     """Delete a table, or continue an interrupted drop; return what was deleted.
 
     `progress` is called with the number of files deleted so far and the total. Raises the errors of
-    `plan_drop`, `TableNotFoundError` if the id in the metadata is not `table_id`, and `StorageError` for a
-    file that cannot be deleted: the table stays unreadable, and the next drop continues.
+    `plan_drop`, `TableNotFoundError` if the table is not the one of the plan `planned`, and `StorageError`
+    for a file that cannot be deleted: the table stays unreadable, and the next drop continues.
     """
     plan = plan_drop(store)
-    barrier = _commit_barrier(store, table_id, clock)
+    barrier = _commit_barrier(store, planned, clock)
     try:
         return _delete_dropped(store, barrier, progress)
     except TableNotFoundError:
@@ -282,14 +285,26 @@ def _snapshot_or_barrier(store: Store) -> Snapshot | str:
         raise TableNotFoundError(f"another process has just dropped {store.uri}") from error
 
 
-def _commit_barrier(store: Store, table_id: str | None, clock: Clock) -> str:
+def _is_planned(store: Store, planned: DropPlan, snapshot: Snapshot) -> bool:
+    """Whether a plan was made for the table of a snapshot, or for a version that it has replaced since."""
+    if snapshot.metadata.id == planned.table_id:
+        return True
+    if planned.version is None or snapshot.version <= planned.version:
+        return False
+    try:
+        return Snapshot.load(store, planned.version).metadata.id == planned.table_id
+    except DeltaError:
+        return False
+
+
+def _commit_barrier(store: Store, planned: DropPlan | None, clock: Clock) -> str:
     """Commit the protocol that nobody supports, unless it is there; return the name of the commit."""
     committer = FileSystemCommitter(store)
     for _ in range(_MAX_TRIES):
         snapshot = _snapshot_or_barrier(store)
         if not isinstance(snapshot, Snapshot):
             return snapshot
-        if table_id not in (None, snapshot.metadata.id):
+        if planned is not None and not _is_planned(store, planned, snapshot):
             raise TableNotFoundError(f"{store.uri} has another table by now, which stays")
         ensure_writable(snapshot.protocol, snapshot.metadata, "append")
         info = CommitInfo(

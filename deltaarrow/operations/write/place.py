@@ -122,10 +122,10 @@ class Place:
         has_table = not is_link(store) and _is_table(store)
         if hasattr(self.namespace, "dropped"):
             # Raises what the drop would, before the name goes.
-            table_id = plan_drop(store).table_id if has_table else None
+            planned = plan_drop(store) if has_table else None
             self.namespace.remove(self.name, there)
-            if table_id is not None:
-                drop_table(store, table_id=table_id)
+            if planned is not None and planned.table_id is not None:
+                drop_table(store, planned=planned)
             elif not delete_link(store):
                 finish_drop(store)
             return None
