@@ -21,7 +21,7 @@ from deltaarrow.columnar.numpy_arrays import ENCODED_TEXT, integers, scalar_of, 
 from deltaarrow.errors import CorruptDataFileError, DeltaError
 from deltaarrow.expressions import Predicate
 from deltaarrow.runtime.fork_safety import cached_property
-from deltaarrow.scan.char_padding import padded
+from deltaarrow.scan.char_padding import padded_batch
 from deltaarrow.scan.column_binding import Binding, bind_columns, schema_key
 from deltaarrow.scan.damage import READ_ERRORS, reading, reading_failure
 from deltaarrow.scan.data_files import DataFile, DataFiles, row_group_starts
@@ -371,11 +371,8 @@ class BatchReader:
         return self._padded(pa.record_batch(_Relabelled(joined, self.schema)))
 
     def _padded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        for name in self.layout.padded_columns.intersection(batch.schema.names):
-            place = batch.schema.get_field_index(name)
-            column = padded(batch.column(place), self.layout.paddings(name))
-            batch = batch.set_column(place, batch.schema.field(place), column)
-        return batch
+        names = self.layout.padded_columns.intersection(batch.schema.names)
+        return padded_batch(batch, {name: self.layout.paddings(name) for name in names})
 
     def _variant_array(self, task: FileTask, name: str, array: pa.Array) -> pa.Array:
         try:

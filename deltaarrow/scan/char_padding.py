@@ -13,7 +13,15 @@ from deltaarrow.columnar.nested_arrays import with_children
 from deltaarrow.schema import Field, StructType, holds_char
 from deltaarrow.spark_sql.types.char_varchar import text_limits
 
-__all__ = ["Paddings", "inner_paddings", "padded", "padded_value", "padding_sql", "paddings_of"]
+__all__ = [
+    "Paddings",
+    "inner_paddings",
+    "padded",
+    "padded_batch",
+    "padded_value",
+    "padding_sql",
+    "paddings_of",
+]
 
 Paddings: TypeAlias = Mapping[tuple[str, ...], int]
 """The n of the CHAR(n) strings in a column, by path: names of fields, ``element``, ``key`` and ``value``."""
@@ -53,6 +61,15 @@ def padded(array: pa.Array, paddings: Paddings) -> pa.Array:
         keys = padded(array.keys, inner_paddings(paddings, "key"))
         return with_children(array, [keys, padded(array.items, inner_paddings(paddings, "value"))])
     return with_children(array, [padded(array.values, inner_paddings(paddings, "element"))])
+
+
+def padded_batch(batch: pa.RecordBatch, columns: Mapping[str, Paddings]) -> pa.RecordBatch:
+    """Return a batch with the strings of some columns padded; it may lack columns."""
+    for name in columns.keys() & set(batch.schema.names):
+        place = batch.schema.get_field_index(name)
+        column = padded(batch.column(place), columns[name])
+        batch = batch.set_column(place, batch.schema.field(place), column)
+    return batch
 
 
 def padded_value(value: Any, paddings: Paddings) -> Any:

@@ -189,15 +189,40 @@ def test_partitions_of_two_columns(tmp_path):
     assert sorted(DeltaTable(tmp_path).to_pyarrow_table()["id"].to_pylist()) == [1, 3, 20, 40]
 
 
-def test_partitions_of_char_are_those_of_their_padded_strings(tmp_path):
+def chars(tmp_path):
+    """A table of CHAR(3) in a column and in the partition column."""
     padded = {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}
-    schema = Schema([Field("id", "long"), Field("k", "string", metadata=padded)])
-    DeltaTable.create(tmp_path, schema, partition_by=["k"])
-    old = pa.table({"id": [1, 2, 3, 4], "k": ["x", "x\x01", "xyz", None]})
-    write_deltalake(tmp_path, old, mode="append")
-    new = pa.table({"id": [10, 40], "k": ["x", None]})
+    fields = [
+        Field("id", "long"),
+        Field("c", "string", metadata=padded),
+        Field("k", "string", metadata=padded),
+    ]
+    DeltaTable.create(tmp_path, Schema(fields), partition_by=["k"])
+    strings = ["x", "x\x01", "xyz", None]
+    write_deltalake(tmp_path, pa.table({"id": [1, 2, 3, 4], "c": strings, "k": strings}), mode="append")
+
+
+def test_partitions_of_char_are_those_of_their_padded_strings(tmp_path):
+    chars(tmp_path)
+    new = pa.table({"id": [10, 40], "c": ["x", "x"], "k": ["x", None]})
     write_deltalake(tmp_path, new, mode="overwrite", partition_overwrite_mode="dynamic")
-    assert rows(tmp_path) == sorted([(10, "x  "), (2, "x\x01 "), (3, "xyz"), (40, None)], key=repr)
+    data = DeltaTable(tmp_path).to_pyarrow_table().sort_by("id")
+    assert data["id"].to_pylist() == [2, 3, 10, 40]
+    assert data["k"].to_pylist() == ["x\x01 ", "xyz", "x  ", None]
+
+
+@pytest.mark.parametrize("condition", ["c = 'x'", "k = 'x'", "c = 'x  ' AND k IN ('x', 'y')"])
+def test_a_condition_compares_rows_of_char_as_the_table_shows_them(tmp_path, condition):
+    chars(tmp_path)
+    new = pa.table({"id": [10], "c": ["x"], "k": ["x"]})
+    for _ in range(2):
+        write_deltalake(tmp_path, new, mode="overwrite", predicate=condition)
+        data = DeltaTable(tmp_path).to_pyarrow_table().sort_by("id")
+        assert data["id"].to_pylist() == [2, 3, 4, 10]
+    with pytest.raises(ConstraintViolationError, match="1 rows of the data"):
+        write_deltalake(
+            tmp_path, pa.table({"id": [10], "c": ["y"], "k": ["z"]}), mode="overwrite", predicate=condition
+        )
 
 
 def test_no_rows_replace_no_partition(tmp_path):

@@ -11,6 +11,8 @@ from deltaarrow.errors import ConstraintViolationError
 from deltaarrow.expressions import Predicate
 from deltaarrow.operations.commit.partition_predicate import partitions_predicate
 from deltaarrow.operations.write.deletion import Deletion
+from deltaarrow.scan.char_padding import padded_batch, paddings_of
+from deltaarrow.schema import Schema, holds_char
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.spark_sql import Condition
 from deltaarrow.transaction import OptimisticTransaction
@@ -44,14 +46,18 @@ def stage_removal(transaction: OptimisticTransaction, snapshot: Snapshot, predic
     return _removal(transaction, files.take(integers(scan.matching_files(plan, predicate))))
 
 
-def checked_rows(batches: Iterable[pa.RecordBatch], condition: Condition) -> Iterator[pa.RecordBatch]:
+def checked_rows(
+    batches: Iterable[pa.RecordBatch], condition: Condition, schema: Schema
+) -> Iterator[pa.RecordBatch]:
     """Yield the batches of an overwrite unchanged, after checking that all rows satisfy its condition.
 
+    The condition is on rows as the table shows them, with the strings of CHAR(n) padded.
     Otherwise, repeating the write would change the table again. Raises `ConstraintViolationError` for a row
     for which the condition is FALSE or NULL.
     """
+    columns = {field.name: paddings_of(field) for field in schema.fields if holds_char(field)}
     for batch in batches:
-        others = batch.num_rows - condition.select(batch).num_rows
+        others = batch.num_rows - condition.select(padded_batch(batch, columns)).num_rows
         if others:
             raise ConstraintViolationError(
                 f"{others} rows of the data do not fulfil the condition of the overwrite: {condition.text};"

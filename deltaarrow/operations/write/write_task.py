@@ -89,7 +89,7 @@ class WriteTask:
             rows = complete_rows(plan, rows, clock=lambda: self.moment_ms)
             plan = plan.without_rules()
         if self.condition is not None:
-            rows = checked_rows(rows, self.condition)
+            rows = checked_rows(rows, self.condition, plan.schema)
         if self.records_changes:
             files, changes = write_inserts(plan, rows, clock=clock)
             return WrittenRows(files, changes, numbered.taken)
