@@ -82,7 +82,6 @@ Inspect: TypeAlias = Callable[[str, Snapshot], "pa.Table"]
 """Returns what one of `INSPECTIONS` says of a table."""
 
 _parsed = functools.lru_cache(maxsize=256)(parse_statement)
-_qualified_names = functools.lru_cache(maxsize=256)(qualified_names)
 
 
 class Rewriter:
@@ -188,7 +187,7 @@ class Rewriter:
         columns = frozenset[int]() if statement is None else statement.column_starts
         unknown = [
             name
-            for name in _qualified_names(text, self._catalog.schemas)
+            for name in qualified_names(text, self._catalog.schemas, statement)
             if name.start not in columns and not any(begin <= name.start < end for begin, end, _ in edits)
         ]
         if not unknown:

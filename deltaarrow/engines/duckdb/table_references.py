@@ -19,7 +19,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.catalogs import fold
@@ -90,7 +90,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class QualifiedName:
-    """A place in a statement that may name a table of a case-folded schema; `is_text` inside a string."""
+    """A position in a statement that may name a table of a case-folded schema; `is_text` inside a string."""
 
     start: int
     schema: str
@@ -120,6 +120,7 @@ class Statement:
         functions: case-folded names of functions that sqlglot does not know: DuckDB's, or a user's macros.
         is_definition: whether it creates a view or a macro, which keeps the text.
         lists: the literals of long ``IN`` lists, which are no nodes of the tree.
+        named: the names and strings of the text that `qualified_names` compares with schemas.
     """
 
     tree: "exp.Expr" = field(repr=False)
@@ -132,6 +133,7 @@ class Statement:
     functions: frozenset[str]
     is_definition: bool
     lists: ListedLiterals = field(repr=False)
+    named: tuple[QualifiedName, ...] = field(repr=False)
 
     def columns(
         self, reference: Reference, schema: StructType, built_in: Callable[[], frozenset[str]]
@@ -359,7 +361,8 @@ def parse_statement(text: str) -> Statement | None:
     # Blank out what comes before, so that positions stay those of the text.
     text = " " * offset + text[offset:]
     try:
-        short, lists = shortened_lists(dialect.tokenize(text))
+        written = dialect.tokenize(text)
+        named, (short, lists) = tuple(_named(written)), shortened_lists(written)
         tokens, specials = folded_tokens(short, text)
         try:
             trees = dialect.parser().parse(tokens, text)
@@ -367,7 +370,8 @@ def parse_statement(text: str) -> Statement | None:
             if not isinstance(error.__cause__ or error.__context__ or error, RecursionError):
                 raise
             trees = dialect.parser().parse(shallow(tokens, _known_functions()), text)
-        return None if len(trees) != 1 or trees[0] is None else _statement(trees[0], tokens, specials, lists)
+        tree = trees[0] if len(trees) == 1 else None
+        return None if tree is None else _statement(tree, tokens, specials, lists, named)
     except (SqlglotError, RecursionError):
         return None
 
@@ -378,28 +382,45 @@ def _known_functions() -> frozenset[str]:
     return frozenset((*parser.FUNCTIONS, *parser.FUNCTION_PARSERS, *parser.NO_PAREN_FUNCTION_PARSERS))
 
 
-def qualified_names(text: str, schemas: Collection[str]) -> list[QualifiedName]:
-    """Return the places in a statement that may name a table of one of the case-folded schemas.
+def qualified_names(
+    text: str, schemas: Collection[str], statement: Statement | None
+) -> Iterator[QualifiedName]:
+    """Yield the positions in a text that may name a table of one of the case-folded schemas.
 
     These are such names before a dot, and strings that contain one: DuckDB's ``query`` takes statements. A
-    statement that cannot be tokenized may name each at its start.
+    text that cannot be tokenized may name each at its start. `statement` is the parsed text, if it is one.
     """
+    named = _names_of_text(text) if statement is None else statement.named
+    if named is None:
+        yield from (QualifiedName(0, schema, is_text=False) for schema in schemas)
+        return
+    for name in named:
+        if not name.is_text:
+            yield from [name] if name.schema in schemas else []
+        else:
+            yield from (replace(name, schema=schema) for schema in schemas if schema in name.schema)
+
+
+@functools.lru_cache(maxsize=256)
+def _names_of_text(text: str) -> tuple[QualifiedName, ...] | None:
+    """The names and strings of a text; None if it cannot be tokenized."""
     with importing():
         from sqlglot.errors import SqlglotError
-        from sqlglot.tokenizer_core import TokenType
     try:
-        tokens = _dialect()().tokenize(text)
+        return tuple(_named(_dialect()().tokenize(text)))
     except SqlglotError:
-        return [QualifiedName(0, schema, is_text=False) for schema in schemas]
-    found = []
-    dots = {place for place, token in enumerate(tokens, -1) if token.token_type == TokenType.DOT}
-    for place, token in enumerate(tokens):
-        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER) and "." in token.text:
-            folded = fold(token.text)
-            found += [QualifiedName(token.start, each, is_text=True) for each in schemas if each in folded]
-        elif place in dots and (folded := fold(token.text)) in schemas:
-            found.append(QualifiedName(token.start, folded, is_text=False))
-    return found
+        return None
+
+
+def _named(tokens: Sequence[Any]) -> Iterator[QualifiedName]:
+    """Names before a dot, and strings with one, case-folded."""
+    from sqlglot.tokenizer_core import TokenType
+
+    names = (TokenType.VAR, TokenType.IDENTIFIER)
+    for token, following in itertools.zip_longest(tokens, tokens[1:]):
+        is_text = token.token_type not in names and "." in token.text
+        if is_text or (following is not None and following.token_type == TokenType.DOT):
+            yield QualifiedName(token.start, fold(token.text), is_text)
 
 
 @functools.cache
@@ -426,7 +447,11 @@ def _dialect() -> "type[Dialect]":
 
 
 def _statement(
-    tree: "exp.Expr", tokens: Sequence[Any], specials: Mapping[int, Travel | Call], lists: ListedLiterals
+    tree: "exp.Expr",
+    tokens: Sequence[Any],
+    specials: Mapping[int, Travel | Call],
+    lists: ListedLiterals,
+    named: tuple[QualifiedName, ...],
 ) -> Statement | None:
     from sqlglot import exp
 
@@ -466,6 +491,7 @@ def _statement(
         frozenset(_unknown_functions(tree)),
         tree.key == "create" and tree.args.get("kind") != "TABLE",
         lists,
+        named,
     )
 
 
