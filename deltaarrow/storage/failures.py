@@ -107,6 +107,8 @@ def expecting_file(name: str, where: str) -> Iterator[None]:
     """Raise a `StorageError` if a file that was listed, or written by this operation, is there no more."""
     try:
         yield
+    except IrregularFileError as error:
+        raise StorageError(f"{name} of {redacted(where)} is {error.strerror}") from error
     except FileNotFoundError as error:
         raise StorageError(
             f"{name} of {redacted(where)} is gone: another process has deleted it meanwhile; try again"

@@ -139,6 +139,8 @@ def _relation(
     except BeyondDuckDBError:
         raise
     except UnsupportedFeatureError as error:
+        if error.feature == "columnMapping":
+            raise  # no engine can name the columns
         # The view has all columns. A query of the dataset can leave out one that cannot be read.
         raise BeyondDuckDBError(str(error), feature=error.feature) from error
 
