@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     )
     from deltaarrow.spark_sql.functions.string import (
         concatenate as concatenate,
+        is_ilike as is_ilike,
         like as like,
         matches as matches,
+        trimmed as trimmed,
     )
-    from deltaarrow.spark_sql.functions.string_parts import is_ilike as is_ilike, trimmed as trimmed
     from deltaarrow.spark_sql.functions.try_functions import try_cast as try_cast
     from deltaarrow.spark_sql.functions.variant import (
         path_text as path_text,

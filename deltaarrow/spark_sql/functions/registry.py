@@ -13,7 +13,6 @@ from deltaarrow.spark_sql.functions import (
     datetime_parsing,
     datetime_parts,
     encodings,
-    from_json,
     hash,
     higher_order,
     interval,
@@ -21,13 +20,11 @@ from deltaarrow.spark_sql.functions import (
     json,
     map,
     math,
-    math_rounding,
     number_patterns,
     predicate,
     regexp,
     string,
     string_formats,
-    string_parts,
     try_functions,
     url,
     variant,
@@ -42,11 +39,10 @@ from deltaarrow.spark_sql.types.casts import cast_pairs
 __all__ = ["CHAPTERS", "OPERATORS", "find_function", "near_functions", "render_function_tables"]
 
 CHAPTERS: dict[str, tuple[Function, ...]] = {
-    "Mathematical functions": (*math_rounding.FUNCTIONS, *math.FUNCTIONS),
+    "Mathematical functions": math.FUNCTIONS,
     "Bitwise functions": bitwise.FUNCTIONS,
     "String functions": (
         *string.FUNCTIONS,
-        *string_parts.FUNCTIONS,
         *string_formats.FUNCTIONS,
         *number_patterns.FUNCTIONS,
         *regexp.FUNCTIONS,
@@ -66,7 +62,7 @@ CHAPTERS: dict[str, tuple[Function, ...]] = {
     "Map functions": map.FUNCTIONS,
     "Higher-order functions": higher_order.FUNCTIONS,
     "Variant functions": variant.FUNCTIONS,
-    "JSON functions (not in stored expressions)": (*json.FUNCTIONS, *from_json.FUNCTIONS),
+    "JSON functions (not in stored expressions)": json.FUNCTIONS,
     "CSV functions (not in stored expressions)": csv.FUNCTIONS,
     "Hash functions": hash.FUNCTIONS,
     "Miscellaneous functions": predicate.FUNCTIONS,
