@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from deltaarrow.table.delta_table import DeltaTable as DeltaTable
     from deltaarrow.table.describe import Metadata as Metadata
     from deltaarrow.table.merger import TableMerger as TableMerger
-    from deltaarrow.table.migration import (
+    from deltaarrow.table.native_stubs import (
         enable_nanosecond_timestamps as enable_nanosecond_timestamps,
         init_tracing as init_tracing,
         rust_core_version as rust_core_version,

@@ -1,5 +1,5 @@
 """The warnings, in the module where ``deltalake`` has them."""
 
-from deltaarrow.table.migration import ExperimentalWarning
+from deltaarrow.table.native_stubs import ExperimentalWarning
 
 __all__ = ["ExperimentalWarning"]

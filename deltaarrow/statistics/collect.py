@@ -24,7 +24,7 @@ from deltaarrow.schema import FLOATING, DataType, PrimitiveType
 from deltaarrow.statistics.column_selection import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import FooterBounds
 from deltaarrow.statistics.render import Bound, bound_renderer, render_bound
-from deltaarrow.statistics.text_forms import StatisticsTexts
+from deltaarrow.statistics.renderers import StatisticsTexts
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData, Statistics

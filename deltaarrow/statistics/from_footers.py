@@ -15,7 +15,7 @@ from deltaarrow.statistics.collect import parquet_leaves
 from deltaarrow.statistics.column_selection import DEFAULT_STRING_PREFIX_LENGTH, StatisticsColumn
 from deltaarrow.statistics.footer_bounds import LeafBounds
 from deltaarrow.statistics.render import Bound, bound_renderer
-from deltaarrow.statistics.text_forms import StatisticsTexts
+from deltaarrow.statistics.renderers import StatisticsTexts
 
 __all__ = ["FooterStatistics"]
 

@@ -15,8 +15,8 @@ from deltaarrow.schema.metadata_keys import MAPPING_MODE
 from deltaarrow.spark_sql import spark_text
 from deltaarrow.table.absent_table_names import TellingTableNames
 from deltaarrow.table.column_alterer import ColumnAlterer
+from deltaarrow.table.deltalake_arguments import tells_old_arguments
 from deltaarrow.table.feature_dropper import FeatureDropper
-from deltaarrow.table.old_arguments import tells_old_arguments
 
 __all__ = ["TableAlterer"]
 

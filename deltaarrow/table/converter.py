@@ -24,7 +24,7 @@ from deltaarrow.operations.convert.partitions import STRATEGIES
 from deltaarrow.runtime.optional import require
 from deltaarrow.schema import Field, StructType, from_arrow_schema
 from deltaarrow.storage import open_store
-from deltaarrow.table.old_arguments import tells_old_arguments
+from deltaarrow.table.deltalake_arguments import tells_old_arguments
 
 __all__ = ["convert_to_deltalake"]
 

@@ -31,6 +31,7 @@ from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import IoStats, Store, open_store, with_data_filesystem
 from deltaarrow.table.absent_table_names import TellingTableNames
 from deltaarrow.table.default_dialect import default_dialect
+from deltaarrow.table.deltalake_arguments import tells_old_arguments
 from deltaarrow.table.describe import (
     DeltaTableConfig,
     Metadata,
@@ -51,8 +52,7 @@ from deltaarrow.table.filters import (
     warn_of_filters,
 )
 from deltaarrow.table.named_tables import make_named
-from deltaarrow.table.old_arguments import tells_old_arguments
-from deltaarrow.table.positional import takes_positionally
+from deltaarrow.table.positional_arguments import takes_positionally
 
 if TYPE_CHECKING:
     import fsspec

@@ -9,7 +9,7 @@ import deltaarrow.operations.optimize as optimize
 from deltaarrow.errors import InvalidPredicateError
 from deltaarrow.expressions import Filters
 from deltaarrow.operations.optimize import OptimizePlan, Progress
-from deltaarrow.table.old_arguments import tells_old_arguments
+from deltaarrow.table.deltalake_arguments import tells_old_arguments
 from deltaarrow.table.reorganizer import TableReorganizer
 from deltaarrow.table.rewriter import rewriting_options, sort_limits
 

@@ -25,8 +25,8 @@ from deltaarrow.spark_sql import spark_text
 from deltaarrow.storage import Store, open_store
 from deltaarrow.table.default_dialect import default_dialect
 from deltaarrow.table.delta_table import DeltaTable
+from deltaarrow.table.deltalake_arguments import tells_old_arguments
 from deltaarrow.table.named_tables import open_place
-from deltaarrow.table.old_arguments import tells_old_arguments
 from deltaarrow.transaction import OptimisticTransaction
 from deltaarrow.write import WriterProperties, to_reader
 
