@@ -39,13 +39,13 @@ TASKS = {
     "change which files VACUUM must keep": "operations/vacuum/needed.py",
     "change the curve of Z-order": "operations/optimize/curve.py",
     "change the retries of requests to Unity Catalog": "catalogs/unity/client.py",
-    "change the error for an argument that only older releases of deltalake have":
-    "table/deltalake_arguments.py", "give Polars's own reader the S3 credentials of a table":
-    "engines/polars/object_stores.py", "let another form of a WHERE condition skip files in DuckDB":
-    "engines/duckdb/where_conditions.py", "change when a checkpoint is written after a commit":
-    "operations/commit/log_maintenance.py", "SQL: fix the function levenshtein":
-    "spark_sql/functions/string.py", "SQL: fix the function try_divide":
-    "spark_sql/functions/try_functions.py", "SQL: fix the function from_json": "spark_sql/functions/json.py",
+    "change the error for an argument of older releases of deltalake": "table/deltalake_arguments.py",
+    "give Polars's own reader the S3 credentials of a table": "engines/polars/object_stores.py",
+    "let another form of a WHERE condition skip files in DuckDB": "engines/duckdb/where_conditions.py",
+    "change when a checkpoint is written after a commit": "operations/commit/log_maintenance.py",
+    "SQL: fix the function levenshtein": "spark_sql/functions/string.py",
+    "SQL: fix the function try_divide": "spark_sql/functions/try_functions.py",
+    "SQL: fix the function from_json": "spark_sql/functions/json.py",
     "SQL: fix the function date_trunc": "spark_sql/functions/datetime.py",
     "SQL: change the implicit cast of an operand": "spark_sql/types/coercion.py",
     "SQL: fix the precision of a product of decimals": "spark_sql/types/decimals.py",

@@ -384,9 +384,9 @@ def test_a_forked_child_keeps_no_descriptor_of_its_parent(is_put_back):
         opened = descriptors()
         child = os.fork()
         if not child:
-            # Both ends of the socket, and the descriptor that signals are passed on to.
             closed = opened - descriptors()
-            os._exit(closed if signal.set_wakeup_fd(-1) == (-1 if is_put_back else there.fileno()) else 99)
+            os._exit(closed if signal.set_wakeup_fd(-1) == (-1 if is_put_back else there.fileno()) else 0)
         _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 3
+        # Both ends of the socket, and the descriptor that signals are passed on to; others may close theirs.
+        assert os.waitstatus_to_exitcode(status) >= 3
         signal.set_wakeup_fd(-1)
