@@ -11,7 +11,6 @@ import re
 import stat
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
@@ -20,6 +19,8 @@ from deltaarrow.runtime.fork_safety import Lock, before_forks, keep_in_children
 from deltaarrow.runtime.interrupts import interruptible
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
 __all__ = [
@@ -213,6 +214,7 @@ def _spill_folder() -> str:
     if _pool.spill_folder is None:
         import tempfile
         import uuid
+        from pathlib import Path
 
         private = _private_folder(Path(tempfile.gettempdir()))
         _pool.spill_folder = (
@@ -222,7 +224,7 @@ def _spill_folder() -> str:
     return _pool.spill_folder
 
 
-def _private_folder(parent: Path) -> Path | None:
+def _private_folder(parent: "Path") -> "Path | None":
     """Return the user's own folder for spilled files; None if something else is in its place."""
     if not hasattr(os, "getuid"):
         return None

@@ -30,7 +30,7 @@ from deltaarrow.catalogs.sharing.messages import (
     num_live_rows,
     read_version,
 )
-from deltaarrow.catalogs.sharing_store import SharedTableStore, table_uri
+from deltaarrow.catalogs.sharing.shared_store import SharedTableStore, table_uri
 from deltaarrow.errors import CorruptLogError, StorageError, VersionNotFoundError
 from deltaarrow.expressions import Predicate
 from deltaarrow.log import LogState, served_state

@@ -2,7 +2,7 @@
 
 The server is asked by its "Managed Tables Specification" 0.2: ``/delta/v1`` below the root of its API, and
 the lists of schemas and tables beside it. `deltaarrow.catalogs.unity.table` is one table,
-`deltaarrow.catalogs.unity_creation` a new one.
+`deltaarrow.catalogs.unity.table_creation` a new one.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from deltaarrow.catalogs.namespace import TableLocation, WithoutViews, fold
 from deltaarrow.catalogs.unity.api import NAME, TABLE_ENDPOINT, UnityApi
 from deltaarrow.catalogs.unity.client import UnityClient
 from deltaarrow.catalogs.unity.table import UnityTable
-from deltaarrow.catalogs.unity_creation import StagedTable, register_external
+from deltaarrow.catalogs.unity.table_creation import StagedTable, register_external
 from deltaarrow.display.redaction import redacted
 from deltaarrow.errors import TableNotFoundError, UnsupportedFeatureError, VersionExistsError
 from deltaarrow.runtime.clock import Clock, system_clock
