@@ -182,15 +182,7 @@ def coerce_literal(literal: Literal, data_type: DataType) -> Literal | None:
 def coerce_literals(
     values: Sequence[LiteralValue], arrow_type: pa.DataType | None, data_type: DataType
 ) -> list[Literal | None]:
-    """Return `coerce_literal` of each value, without a call for each where they are integers that all fit."""
-    bits = _INTEGER_BITS.get(data_type.type) if isinstance(data_type, PrimitiveType) else None
-    # Booleans are not of the type, though they are instances of it.
-    integers = [value for value in values if type(value) is int]
-    if bits is not None and values and len(integers) == len(values):
-        limit = 1 << (bits - 1)
-        if -limit <= min(integers) and max(integers) < limit:
-            own = to_arrow_type(data_type)
-            return [Literal(value, own) for value in integers]
+    """Return `coerce_literal` of each value."""
     return [coerce_literal(Literal(value, arrow_type), data_type) for value in values]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from deltaarrow.errors import UnsupportedFeatureError
 from deltaarrow.schema.json_objects import parse_json, render_json
+from deltaarrow.schema.nesting import types_within
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
@@ -72,16 +73,7 @@ def has_known_type(data_type: DataType) -> bool:
 
 
 def _unknown_in(data_type: DataType) -> UnknownType | None:
-    if isinstance(data_type, UnknownType):
-        return data_type
-    inner: list[DataType] = []
-    if isinstance(data_type, StructType):
-        inner = [field.type for field in data_type.fields]
-    elif isinstance(data_type, ArrayType):
-        inner = [data_type.element_type]
-    elif isinstance(data_type, MapType):
-        inner = [data_type.key_type, data_type.value_type]
-    return next((found for each in inner if (found := _unknown_in(each)) is not None), None)
+    return next((each for each in types_within(data_type) if isinstance(each, UnknownType)), None)
 
 
 def _is_known(name: str) -> bool:

@@ -418,20 +418,8 @@ def _side_by_side(call: Callable[[_Item], None], items: Sequence[_Item]) -> None
         return
     from concurrent.futures import ThreadPoolExecutor  # Commits of few files do without.
 
-    waiting = deque(items)
-
-    def call_each() -> None:
-        while waiting:
-            try:
-                item = waiting.popleft()
-            except IndexError:  # Another thread has taken the last one.
-                return
-            call(item)
-
-    threads = min(_MOST_FLUSHES, len(items))
-    with ThreadPoolExecutor(threads, thread_name_prefix="deltaarrow-sync") as pool:
-        for done in [pool.submit(call_each) for _ in range(threads)]:
-            done.result()
+    with ThreadPoolExecutor(min(_MOST_FLUSHES, len(items)), thread_name_prefix="deltaarrow-sync") as pool:
+        deque(pool.map(call, items), maxlen=0)
 
 
 def _make_folder(folder: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from deltaarrow.runtime.lazy import lazy_attributes
-from deltaarrow.spark_sql.tree.kernel_calls import DECIMAL_CALL, PREFIX, RANDOM, Kernel
+from deltaarrow.spark_sql.tree.kernel_calls import DECIMAL, PREFIX, RANDOM, Kernel
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,5 +44,5 @@ def _called(sql: str) -> Iterator[tuple[str, Kernel]]:
         yield from _lazily("KERNELS").items()
     if RANDOM in sql:
         yield from _lazily("RANDOM_KERNELS").items()
-    if DECIMAL_CALL.search(sql):
+    if DECIMAL in sql:
         yield from _lazily("decimal_kernels")(sql)

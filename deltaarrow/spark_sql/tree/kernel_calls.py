@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "DECIMAL",
     "DECIMAL_CALL",
     "ELEMENTS",
     "FIELDS",
@@ -55,7 +56,8 @@ VARIANT_TEXT = "variant_text"
 """The name of casts of variants to string: the operands behind the variant are the texts of its kinds."""
 
 
-DECIMAL_CALL = re.compile(r"\b(deltaarrow_decimal_([a-z]+)_(\d+(?:_\d+){5}))\b")
+DECIMAL = "deltaarrow_decimal_"
+DECIMAL_CALL = re.compile(rf"\b({DECIMAL}([a-z]+)_(\d+(?:_\d+){{5}}))\b")
 """The name of a function on two decimals, its operation and its digits.
 
 The name spells the operation, and precision and scale of the operands and the result:
@@ -76,4 +78,4 @@ class Kernel(NamedTuple):
 
 def decimal_call(operation: str, left: Digits, right: Digits, result: Digits) -> str:
     """The name of the function for an operation on decimals of these digits."""
-    return f"deltaarrow_decimal_{operation}_{'_'.join(map(str, (*left, *right, *result)))}"
+    return f"{DECIMAL}{operation}_{'_'.join(map(str, (*left, *right, *result)))}"

@@ -83,11 +83,9 @@ def _selecting_literals(words: Words, columns: "Sequence[Field]") -> str:
 
     As in Spark, DEFAULT is only in the list of one SELECT without groups, and is the whole value of a column.
     """
-    if not words.take("SELECT") or words.is_at("DISTINCT"):
+    items = [item for item, _ in _select_list(words)]
+    if not items:
         return words.text
-    items = [words.until(",", *_BEHIND_LIST)]
-    while words.take(","):
-        items.append(words.until(",", *_BEHIND_LIST))
     rest = words.text[words.start :]
     has_star = any(each == "*" or each.endswith(".*") for each in items)
     has_default = any(each.upper() == "DEFAULT" for each in items)
@@ -101,6 +99,15 @@ def _selecting_literals(words: Words, columns: "Sequence[Field]") -> str:
         for text, column in zip(items, columns, strict=True)
     ]
     return f"SELECT {', '.join(listed)} {rest}"
+
+
+def _select_list(words: Words) -> Iterator[tuple[str, int]]:
+    """Yield the expressions of a select list, each with the index behind it; none with DISTINCT."""
+    if not words.take("SELECT") or words.is_at("DISTINCT"):
+        return
+    yield words.until(",", *_BEHIND_LIST), words.start
+    while words.take(","):
+        yield words.until(",", *_BEHIND_LIST), words.start
 
 
 @contextlib.contextmanager
@@ -126,16 +133,12 @@ def refusing_placement(query: str) -> Iterator[None]:
 
 def _item_at(query: str, place: int) -> str | None:
     """The expression of the select list in which a DEFAULT is at a place; None if there is none."""
-    words = Words(query, "spark")
-    if not re.match(r"DEFAULT\b", query[place:], re.IGNORECASE) or not words.take("SELECT"):
+    if not re.match(r"DEFAULT\b", query[place:], re.IGNORECASE):
         return None
-    if words.is_at("DISTINCT"):
+    item = next((item for item, end in _select_list(Words(query, "spark")) if place < end), None)
+    if item is None or item.strip("( )").upper() == "DEFAULT":
         return None
-    while (item := words.until(",", *_BEHIND_LIST)) and words.start <= place:
-        if not words.take(","):
-            return None
-    is_part = item.strip("( )").upper() != "DEFAULT" and not re.search(r"\bSELECT\b", item, re.IGNORECASE)
-    return item if is_part and place < words.start else None
+    return None if re.search(r"\bSELECT\b", item, re.IGNORECASE) else item
 
 
 def default_literal(column: "Field", dialect: "Dialect") -> str | None:
