@@ -48,7 +48,7 @@ import numpy as np
 
 from deltaarrow.errors import CorruptLogError, UnsupportedFeatureError
 from deltaarrow.partitions.java import render_double, render_float
-from deltaarrow.schema import PrimitiveType
+from deltaarrow.schema import PrimitiveType, UnreadableColumnError
 
 __all__ = ["parse_partition_value", "render_partition_value", "render_timestamp"]
 
@@ -107,7 +107,7 @@ def parse_partition_value(text: str | None, data_type: PrimitiveType, column: st
         if name in _PARSERS:
             return _PARSERS[name](stripped)
     except UnsupportedFeatureError as error:
-        raise UnsupportedFeatureError(f"{_where(column)}{error}", feature=error.feature) from None
+        raise type(error)(f"{_where(column)}{error}", feature=error.feature) from None
     except (ValueError, LookupError, ArithmeticError, OSError) as error:
         raise CorruptLogError(f"{_where(column)}the text {text!r} is not a {name}") from error
     raise UnsupportedFeatureError(
@@ -277,8 +277,8 @@ def _year(text: str) -> int:
     return year
 
 
-def _unsupported_year(text: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
+def _unsupported_year(text: str) -> UnreadableColumnError:
+    return UnreadableColumnError(
         f"the partition value {text!r} is outside the years 1 to 9999",
         feature="dates outside of years 1 to 9999",
     )

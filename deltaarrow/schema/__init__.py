@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     )
     from deltaarrow.schema.unknown_type import (
         UnknownType as UnknownType,
+        UnreadableColumnError as UnreadableColumnError,
         ensure_known as ensure_known,
         has_known_type as has_known_type,
         schema_of_log as schema_of_log,

@@ -14,10 +14,14 @@ from deltaarrow.schema.nesting import types_within
 from deltaarrow.schema.schema import Schema
 from deltaarrow.schema.types import ArrayType, DataType, Field, MapType, PrimitiveType, StructType
 
-__all__ = ["UnknownType", "ensure_known", "has_known_type", "schema_of_log"]
+__all__ = ["UnknownType", "UnreadableColumnError", "ensure_known", "has_known_type", "schema_of_log"]
 
 _VOID = "void"
 _PARTS = {"array": ("elementType",), "map": ("keyType", "valueType")}
+
+
+class UnreadableColumnError(UnsupportedFeatureError):
+    """A column cannot be read; a query that leaves it out may read the others."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,13 +58,13 @@ def schema_of_log(text: str | bytes) -> Schema:
 
 
 def ensure_known(fields: Iterable[Field]) -> None:
-    """Raise `UnsupportedFeatureError` if a column is, or contains, values of a type that is not known."""
+    """Raise `UnreadableColumnError` if a column is, or contains, values of a type that is not known."""
     for field in fields:
         if type(field.type) is PrimitiveType:  # most are, in a wide table
             continue
         unknown = _unknown_in(field.type)
         if unknown is not None:
-            raise UnsupportedFeatureError(
+            raise UnreadableColumnError(
                 f"column {field.name!r} has values of type {unknown.type}, which this release cannot read:"
                 " read the other columns by their names",
                 feature=unknown.type,

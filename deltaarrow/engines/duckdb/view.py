@@ -26,6 +26,7 @@ from deltaarrow.runtime.lazy import lazy_attributes
 from deltaarrow.scan import ROW_TRACKING_COLUMNS, ScanPlan, plan_scan, reader_failure
 from deltaarrow.scan.sql.file_columns import BeyondDuckDBError
 from deltaarrow.scan.sql.relation import Relation, relation_sql
+from deltaarrow.schema import UnreadableColumnError
 from deltaarrow.snapshot import Snapshot
 from deltaarrow.storage import Store
 
@@ -136,11 +137,7 @@ def _relation(
             # Before reading deletion vectors and footers for the SQL, which the dataset does not need.
             raise BeyondDuckDBError(f"the table has {plan.files.num_rows} small files")
         return planned_relation(connection, plan, parts_name), plan
-    except BeyondDuckDBError:
-        raise
-    except UnsupportedFeatureError as error:
-        if error.feature == "columnMapping":
-            raise  # no engine can name the columns
+    except UnreadableColumnError as error:
         # The view has all columns. A query of the dataset can leave out one that cannot be read.
         raise BeyondDuckDBError(str(error), feature=error.feature) from error
 

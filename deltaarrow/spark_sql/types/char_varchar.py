@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deltaarrow.columnar.kernels import pc
-from deltaarrow.errors import ConstraintViolationError, UnsupportedFeatureError
-from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType
+from deltaarrow.errors import ConstraintViolationError
+from deltaarrow.schema import ArrayType, DataType, Field, MapType, StructType, UnreadableColumnError
 from deltaarrow.schema.metadata_keys import CHAR_TYPE_KEY
 from deltaarrow.spark_sql.types.type_rules import STRING
 
@@ -62,7 +62,7 @@ def text_limits(schema: StructType) -> tuple[TextLimit, ...]:
     """The limits that the columns of a schema declare.
 
     Raises:
-        UnsupportedFeatureError: a column declares a type that is not understood, or that differs from its
+        UnreadableColumnError: a column declares a type that is not understood, or that differs from its
             own.
 
     >>> declared = {"__CHAR_VARCHAR_TYPE_STRING": "array<varchar(3)>"}
@@ -150,8 +150,8 @@ class _Declaration:
         if self._take(pattern) is None:
             raise self._refused()
 
-    def _refused(self) -> UnsupportedFeatureError:
-        return UnsupportedFeatureError(
+    def _refused(self) -> UnreadableColumnError:
+        return UnreadableColumnError(
             f"column {self._column!r} is declared as {self._text}, which is not understood as its type",
             feature="CHAR and VARCHAR",
         )
